@@ -114,6 +114,28 @@ fn parts_change_nothing() {
 }
 
 /// ACKs come back by the link that their data took.
+/// Rails share their spines, so data of both comes by there: answers take the links of the port that they are for, also where the flow has
+/// moved from the port that it began with.
+#[test]
+fn symmetric_switches_answer_by_the_links_of_the_port_that_asks() {
+    let flows: String = [("h1", "h3"), ("h2", "h4"), ("h4", "h1")]
+        .iter()
+        .map(|(from, to)| format!("[[flow]]\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"2MB\"\n"))
+        .collect();
+    let text = format!(
+        "run.duration = \"2s\"\n[network]\ntopology = \"rail-optimized\"\npods = 2\nservers_per_pod = 2\nrails = 2\nspines = 2\n\
+         rate = \"100Gbps\"\n[switch]\necmp = \"symmetric\"\npfc = false\n{flows}"
+    );
+    let event = "[[event]]\nat = \"30us\"\nlink = \"h1<->leaf1-1\"\nstate = \"down\"\n";
+    for (kind, algorithm) in [("multipath", "nscc"), ("rdma", "dctcp"), ("tcp", "cubic")] {
+        for text in [text.clone(), text.clone() + event] {
+            let outcome = run(&text, &[("transport.kind", kind), ("algorithm.name", algorithm)]);
+            let finished = ints(&outcome.tables.flows, "finish_ps");
+            assert!(finished.iter().all(|at| *at > 0), "{kind}: {finished:?}");
+        }
+    }
+}
+
 #[test]
 fn symmetric_switches_answer_on_the_same_link() {
     let outcome = run(

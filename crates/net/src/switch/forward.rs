@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 /// Flows whose way back a switch remembers: most answers are for few flows at a time, and finding the way walks along their data's path.
 const REMEMBERED: usize = 64;
 
-/// The way back of a flow's answers by these routes.
+/// The way back of a flow's answers, to one of its source's addresses, by these routes.
 #[derive(Clone, Copy)]
 struct WayBack {
     routing: usize,
     flow: FlowId,
+    to: HostNumber,
     port: Option<PortId>,
 }
 
@@ -35,13 +36,13 @@ impl Symmetric {
         Symmetric { switch, remembered: Box::new([const { Cell::new(None) }; REMEMBERED]) }
     }
 
-    fn way_back(&self, cx: &PartContext, flow: FlowId) -> Option<PortId> {
+    fn way_back(&self, cx: &PartContext, flow: FlowId, to: HostNumber) -> Option<PortId> {
         let place = &self.remembered[flow.index() % REMEMBERED];
         match place.get() {
-            Some(known) if known.flow == flow && known.routing == cx.routing => known.port,
+            Some(known) if (known.flow, known.to, known.routing) == (flow, to, cx.routing) => known.port,
             _ => {
-                let port = cx.network.data_came_by(cx.routing, self.switch, flow).and_then(|port| cx.port_of(port));
-                place.set(Some(WayBack { routing: cx.routing, flow, port }));
+                let port = cx.network.data_came_by(cx.routing, self.switch, flow, to).and_then(|port| cx.port_of(port));
+                place.set(Some(WayBack { routing: cx.routing, flow, to, port }));
                 port
             }
         }
@@ -67,6 +68,6 @@ impl Forwarder {
             return Some(*detour);
         }
         let symmetric = self.symmetric.as_ref().filter(|_| !packet.is_forward())?;
-        symmetric.way_back(cx, packet.flow)
+        symmetric.way_back(cx, packet.flow, packet.dst)
     }
 }

@@ -259,30 +259,26 @@ impl Network {
         circuits.schedule.ever_connects(own, rack).then_some(*port)
     }
 
-    /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the
-    /// link by which data comes by these of the [routes](Network::routes). `None` where it does not, or no data comes.
+    /// The egress port of `switch` by which ACKs of `flow` to the address `to` of its source leave where this sends them back by their data's
+    /// links: the other end of the link by which data from there comes by these of the [routes](Network::routes). `None` where it does
+    /// not, or no data comes.
     #[inline]
-    pub fn data_came_by(&self, routing: usize, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
-        if !self.symmetric[switch] {
-            return None;
-        }
-        let dst = self.destination(flow);
-        if self.flows.is_sprayed(flow) {
-            let mut ways = self.ways_of(flow).into_iter();
-            return ways.find_map(|way| self.data_came_from(routing, switch, flow, way));
-        }
-        self.data_came_from(routing, switch, flow, (self.source(flow), dst))
-    }
-
-    /// [`Network::data_came_by`] of data from one address to another.
-    fn data_came_from(
+    pub fn data_came_by(
         &self,
         routing: usize,
         switch: SwitchNumber,
         flow: FlowId,
-        (from, dst): (HostNumber, HostNumber),
+        to: HostNumber,
     ) -> Option<PortNumber> {
-        let mut port = self.host_ports[from];
+        if !self.symmetric[switch] {
+            return None;
+        }
+        // Data arrives at the port in the same place as that by which it left.
+        let dst = match self.nics.are_single() {
+            true => self.destination(flow),
+            false => self.nics.address(self.nics.first(self.destination(flow)), self.nics.place(to)),
+        };
+        let mut port = self.host_ports[to];
         // Data goes round in circles nowhere: that is checked.
         for _ in 0..self.nodes.len() {
             match self.ends[port].peer {
@@ -304,7 +300,7 @@ impl Network {
     /// [`Network::next_ack_port`] to one of the addresses of its source.
     pub(super) fn next_ack_port_to(&self, switch: SwitchNumber, src: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let detour = self.detours.get(&(switch, src)).copied();
-        detour.or_else(|| self.data_came_by(0, switch, flow)).or_else(|| self.routes[0].next(switch, src, flow))
+        detour.or_else(|| self.data_came_by(0, switch, flow, src)).or_else(|| self.routes[0].next(switch, src, flow))
     }
 
     /// Egress ports from host to host, in order; `None` where there is no path, or one that goes round in circles.

@@ -172,7 +172,7 @@ impl Network {
         };
         let circuit = || self.by_circuit(s, dst, flow).filter(|_| !acks);
         let detour = circuit().or_else(|| self.detours.get(&(s, dst)).copied());
-        if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(0, s, flow)).flatten()) {
+        if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(0, s, flow, dst)).flatten()) {
             return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }
         let ways = self.routes[0].ways(s, dst, flow);
