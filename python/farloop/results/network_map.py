@@ -247,7 +247,8 @@ def _homes(graph: _Graph) -> dict[str, int | None]:
 def _tiers(graph: _Graph, switches: list[str], below: dict[str, list[str]]) -> dict[str, int]:
     """Links between a switch and the nearest host; routers above all switches."""
     tiers: dict[str, int] = {}
-    reached = [s for s in switches if below.get(s)]
+    # A host with several ports is below one of its switches, and beside all of them.
+    reached = [s for s in switches if below.get(s) or any(graph.kinds[p] == "host" for p in graph.near[s])]
     tier = 1
     while reached:
         tiers |= dict.fromkeys(reached, tier)
