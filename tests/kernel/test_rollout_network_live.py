@@ -160,7 +160,8 @@ ready = true
 retransmissions = 0.05
 """
     with live_network(rate_mbps=100, delays_us=(5000,) * 4, control="reno", threshold=45_000) as made:
-        plan = plan_of(host, text)
+        # Long enough for programs that start while it runs, also on a busy host.
+        plan = plan_of(host, text, baseline='"7s"')
         process = host.start(plan)
         # Connections that ask for ECN have to begin under the plan; those of the baseline begin before it moves any.
         with bulk_traffic(host, made):
