@@ -259,9 +259,9 @@ impl Network {
         circuits.schedule.ever_connects(own, rack).then_some(*port)
     }
 
-    /// The egress port of `switch` by which ACKs of `flow` to the address `to` of its source leave where this sends them back by their data's
-    /// links: the other end of the link by which data from there comes by these of the [routes](Network::routes). `None` where it does
-    /// not, or no data comes.
+    /// The egress port of `switch` by which ACKs of `flow` to the address `to` of its source leave where this sends them back by their
+    /// data's links: the other end of the link by which data from there comes by these of the [routes](Network::routes). `None` where it
+    /// does not, or no data comes.
     #[inline]
     pub fn data_came_by(
         &self,
