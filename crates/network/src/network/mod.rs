@@ -183,13 +183,15 @@ impl Network {
     /// Where a flow comes from: the NIC port that it is pinned to.
     #[inline]
     pub fn source(&self, flow: FlowId) -> HostNumber {
-        self.nics.address(self.host_of(self.flows.source(flow)), self.flows.port(flow))
+        let first = self.host_of(self.flows.source(flow));
+        if self.nics.are_single() { first } else { self.nics.address(first, self.flows.port(flow)) }
     }
 
     /// Where a flow goes: the NIC port that it is pinned to.
     #[inline]
     pub fn destination(&self, flow: FlowId) -> HostNumber {
-        self.nics.address(self.host_of(self.flows.destination(flow)), self.flows.port(flow))
+        let first = self.host_of(self.flows.destination(flow));
+        if self.nics.are_single() { first } else { self.nics.address(first, self.flows.port(flow)) }
     }
 
     /// The format of a flow's packets.
