@@ -174,7 +174,7 @@ def test_segments_that_leave_together_reach_programs_as_one_frame(address, joins
     )
     there, back = done.directions
     assert done.failed == () and there.counts["bytes"] >= 2_000_000
-    # What the law sees is packets, joined or not.
+    # The law sees packets, joined or not.
     assert there.counts["longest"] == 1514
     assert (there.counts["joined"] > 1514) == joins
     assert back.counts["joined"] == 0

@@ -45,9 +45,9 @@ pub(crate) struct Spread {
     pub snd_nxt: u64,
     pub at: u64,
     pub rtt: u64,
-    /// What has left at the look. Whichever ACK an algorithm answers, this was sent before its answer holds.
+    /// Payload that has left at the look. Whichever ACK an algorithm answers, this was sent before its answer holds.
     pub sent_before: u64,
-    /// What has left by the next ACK, by equal steps.
+    /// Payload that will have left by the next ACK, by equal steps.
     sent: u64,
     pub sent_step: u64,
     pub sent_end: u64,

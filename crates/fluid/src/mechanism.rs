@@ -19,7 +19,7 @@ pub enum Mechanism {
     SeveralAcks,
     /// A look tells the ACKs up to the middle of the time until the next one. Without: those that have come.
     LookAhead,
-    /// What has left at a look has left before any answer of that look. Without: before those to later ACKs alone.
+    /// Payload that has left at a look counts as sent before any answer of that look. Without: before answers to later ACKs alone.
     SentBefore,
     /// A look at least once in each base round-trip time. Without: in each round-trip time, however long the queue.
     BaseLooks,

@@ -266,7 +266,7 @@ fn many_sprayed_flows_between_hosts_arrive_and_no_cut_changes_a_byte() {
     }
 }
 
-/// What sprays and what is pinned live together: a flow with a port of its own keeps to it.
+/// Sprayed and pinned flows share a host: a flow with a port of its own keeps to it.
 #[test]
 fn a_pinned_flow_among_sprayed_ones_keeps_to_its_plane() {
     let flows = vec![

@@ -16,7 +16,7 @@ impl Host {
         }
     }
 
-    /// What leaves now answers nothing.
+    /// Packets that leave now answer nothing.
     pub(super) fn turn_to_any(&mut self) {
         if let Some(ports) = &mut self.ports {
             ports.answers = false;

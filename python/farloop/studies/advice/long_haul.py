@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,23 +41,25 @@ class LongHaul:
     neighbours: Mapping[str, tuple[str, ...]]
     middle: float
 
-    def has_detour(self, link: HaulLink) -> bool:
-        """Returns true if traffic has another path between the ends of a failed link."""
-        begin, end = link.ends
-        if self.neighbours[begin].count(end) > 1:
-            return True
-        reached, waiting = {begin}, [begin]
-        while waiting:
-            node = waiting.pop()
-            for peer in self.neighbours[node]:
-                if peer not in reached and {node, peer} != {begin, end}:
-                    reached.add(peer)
-                    waiting.append(peer)
-        return end in reached
+    def stays_connected(self, down: Sequence[HaulLink]) -> bool:
+        """Returns true if the ends of each of these links reach each other without all of them."""
+        neighbours = {node: list(peers) for node, peers in self.neighbours.items()}
+        for a, b in (link.ends for link in down):
+            neighbours[a].remove(b)
+            neighbours[b].remove(a)
+        for begin, end in (link.ends for link in down):
+            reached, waiting = {begin}, [begin]
+            while waiting:
+                new = [peer for peer in dict.fromkeys(neighbours[waiting.pop()]) if peer not in reached]
+                reached.update(new)
+                waiting += new
+            if end not in reached:
+                return False
+        return True
 
     def failing(self) -> HaulLink | None:
         """The link whose failure says most: of those with a detour the busiest, one between sites where there is one."""
-        able = [link for link in self.links if link.offered_bytes > 0 and self.has_detour(link)]
+        able = [link for link in self.links if link.offered_bytes > 0 and self.stays_connected([link])]
         return max(able, key=lambda link: (link.joins_sites, link.offered_bytes), default=None)
 
 

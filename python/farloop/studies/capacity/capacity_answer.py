@@ -12,7 +12,7 @@ from farloop.results.headline import Headline, KeyNumber
 from farloop.studies.advice.runs import Runs
 from farloop.studies.arena.quantities import quantity
 from farloop.studies.capacity.capacity_question import CapacityQuestion
-from farloop.studies.capacity.confirming import HOLDS, Confirmed
+from farloop.studies.capacity.confirming import Confirmed
 from farloop.studies.capacity.screening import REFUSED, Screened
 from farloop.studies.capacity.searching import ConditionAnswer
 from farloop.units import count_text
@@ -190,7 +190,8 @@ def _neighbour_text(content: Mapping[str, Any], condition: Mapping[str, Any]) ->
     row = condition["by_packets"][str(near)]
     why = row["because"] or "; ".join(row["broken"])
     where = f" at {condition['text']}" if condition["text"] else ""
-    return f"{content['options'][near]['text'].capitalize()}{where}: {why}."
+    text = content["options"][near]["text"]
+    return f"{text[:1].upper()}{text[1:]}{where}: {why}."
 
 
 def _limit_sentence(content: Mapping[str, Any]) -> str:
@@ -244,13 +245,3 @@ def _confirmed_row(confirmed: Confirmed) -> dict[str, Any]:
 def _finite_or_none(value: float | None) -> float | None:
     """As JSON can have it: no value for what has no end."""
     return value if value is not None and math.isfinite(value) else None
-
-
-def is_settled(content: Mapping[str, Any]) -> bool:
-    """Returns true if packets decided the answer under every condition."""
-    return all(condition["is_decided"] for condition in content["conditions"])
-
-
-def holds_row(row: Mapping[str, Any]) -> bool:
-    """Returns true if a row of `by_packets` says that its option holds."""
-    return bool(row["state"] == HOLDS)

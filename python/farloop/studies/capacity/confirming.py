@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from farloop.results import limits
 from farloop.scenario import Scenario
-from farloop.studies.advice.long_haul import LongHaul, read_long_haul
+from farloop.studies.advice.long_haul import HaulLink, LongHaul, read_long_haul
 from farloop.studies.advice.runs import Answered, Ask, Runs
 from farloop.studies.arena.constraints import Requirement
 from farloop.studies.capacity.capacity_question import CapacityQuestion, Option
@@ -56,8 +55,9 @@ def confirm(question: CapacityQuestion, option: Option, condition: str, runs: Ru
     down: list[str] = []
     if question.survive:
         haul = read_long_haul(scenario)
-        down = choose_failing(haul, question.survive)
-        if len(down) < question.survive or not stays_connected(haul, down):
+        failing = choose_failing(haul, question.survive)
+        down = [link.name for link in failing]
+        if len(failing) < question.survive or not haul.stays_connected(failing):
             return Confirmed(
                 FAILS, because=f"no path is left with {question.survive} of its links between sites down", down=down
             )
@@ -78,32 +78,12 @@ def confirm(question: CapacityQuestion, option: Option, condition: str, runs: Ru
     return _judge(question.until, parts, down)
 
 
-def choose_failing(haul: LongHaul, count: int) -> list[str]:
-    """The names of the busiest links between sites; fewer where there are fewer.
+def choose_failing(haul: LongHaul, count: int) -> list[HaulLink]:
+    """The busiest links between sites; fewer where there are fewer.
 
     Of links that are as busy the first in the order of the network; links that join two sites come before those from a site to a router.
     """
-    busy = sorted(haul.links, key=lambda link: (not link.joins_sites, -link.offered_bytes))
-    return [link.name for link in busy[:count]]
-
-
-def stays_connected(haul: LongHaul, down: Sequence[str]) -> bool:
-    """Returns true if switches reach each other without the links of these names as they do with them."""
-    removed = [link.ends for link in haul.links if link.name in down]
-    neighbours = {node: list(peers) for node, peers in haul.neighbours.items()}
-    for a, b in removed:
-        neighbours[a].remove(b)
-        neighbours[b].remove(a)
-    if not neighbours:
-        return True
-    first = next(iter(neighbours))
-    reached, waiting = {first}, [first]
-    while waiting:
-        for peer in neighbours[waiting.pop()]:
-            if peer not in reached:
-                reached.add(peer)
-                waiting.append(peer)
-    return len(reached) == len(neighbours)
+    return sorted(haul.links, key=lambda link: (not link.joins_sites, -link.offered_bytes))[:count]
 
 
 def _without_links(scenario: Scenario, names: Sequence[str]) -> Scenario:
@@ -144,4 +124,4 @@ def _limit_text(answered: Sequence[Answered]) -> str:
     if not shares:
         return ""
     name, share = next(iter(shares.items()))
-    return f"{name} {100 * share:.0f} %" if math.isfinite(share) else ""
+    return f"{name} {100 * share:.0f} %"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from farloop.errors import FarloopError
 from farloop.studies.advice.runs import Ask, Runs
-from farloop.studies.capacity import confirming, screening
+from farloop.studies.capacity import screening
 from farloop.studies.capacity.capacity_question import FLUID, CapacityQuestion, Option
 from farloop.studies.capacity.confirming import HOLDS, Confirmed, confirm
-from farloop.studies.capacity.screening import FAILS, REFUSED, Screened, screen
+from farloop.studies.capacity.screening import FAILS, Screened, screen
 
 
 @dataclass
@@ -84,12 +85,6 @@ def _screen(
                 filter(None, (question.text(option), question.condition_text(answer.condition), "by rates"))
             )
             wanted.append(Ask(label, name, scenario))
-    first = runs.ask(wanted[:1])
-    if first[0].measured is None:
-        # A network or an algorithm that rates refuse, they refuse under all values.
-        for answer in answers:
-            answer.screened = [Screened(REFUSED, {}, first[0].because)] * len(options)
-        return
     answered = iter(runs.ask(wanted))
     for answer in answers:
         answer.screened = [screen(next(answered), question.until) for _ in options]
@@ -108,6 +103,7 @@ class _Search:
         states = [screened.state for screened in answer.screened] or [screening.OPEN] * len(options)
         self.is_dropped = [state == FAILS for state in states]
         self.looks_good = [state == screening.HOLDS for state in states]
+        self.ranks = _rank_options(options)
 
     def run(self) -> None:
         """Finds the cheapest option that holds, and confirms that its cheaper neighbours do not."""
@@ -157,26 +153,14 @@ class _Search:
         return None
 
     def _has_less_than_failing(self, place: int) -> bool:
-        own = self._ranks(place)
+        own = self.ranks[place]
         failing = (i for i, each in self.answer.confirmed.items() if each.state != HOLDS)
-        return any(all(a <= b for a, b in zip(own, self._ranks(i), strict=True)) for i in failing)
-
-    def _ranks(self, place: int) -> list[int]:
-        """The place of each value of an option in the order of its variable from the cheapest on."""
-        return [self._rank(number, value) for number, value in enumerate(self.options[place].values)]
-
-    def _rank(self, number: int, value: str) -> int:
-        if len(self.question.vary) == 1:
-            return next(i for i, option in enumerate(self.options) if option.values[0] == value)
-        first = {
-            v: min(o.price for o in self.options if o.values[number] == v) for v in self.question.vary[number].values
-        }
-        return sorted(first, key=first.__getitem__).index(value)
+        return any(all(a <= b for a, b in zip(own, self.ranks[i], strict=True)) for i in failing)
 
     def _cheaper_neighbours(self, place: int) -> Iterable[int]:
         """The options with one step less of one variable, the dearest first."""
-        own = self._ranks(place)
-        near = [i for i in range(place) if self._is_one_step(own, self._ranks(i))]
+        own = self.ranks[place]
+        near = [i for i in range(place) if self._is_one_step(own, self.ranks[i])]
         return reversed(near)
 
     @staticmethod
@@ -195,14 +179,23 @@ class _Search:
         return last
 
     def _note_order(self) -> None:
-        """Notes options that fail although a cheaper one holds: more of the variable is not always better there."""
-        holding = [i for i, each in self.answer.confirmed.items() if each.state == HOLDS]
-        for place, each in sorted(self.answer.confirmed.items()):
-            cheaper = [
-                i for i in holding if all(a <= b for a, b in zip(self._ranks(i), self._ranks(place), strict=True))
-            ]
-            if each.state != HOLDS and each.state != confirming.REFUSED and cheaper:
-                self.answer.notes.append(
-                    f"{self.question.text(self.options[place])} {each.state}, although {self.question.text(self.options[cheaper[0]])} "
-                    "holds: what is better there does not grow with the variable, and options in between were not tried"
-                )
+        """Notes where rates are sure that more of the variable fails: it is not always better there."""
+        if self.answer.answer is None:
+            return
+        own = self.ranks[self.answer.answer]
+        worse = [i for i, ranks in enumerate(self.ranks) if self.is_dropped[i] and all(map(operator.le, own, ranks))]
+        failing = [self.question.text(self.options[i]) for i in worse if i not in self.answer.confirmed]
+        if failing:
+            self.answer.notes.append(
+                f"rates are sure that {', '.join(failing)} does not hold, although less does: more is not always better there"
+            )
+
+
+def _rank_options(options: Sequence[Option]) -> list[tuple[int, ...]]:
+    """Of each option the place of each of its values among those of its variable, from the cheapest on."""
+    ranks: list[dict[str, int]] = []
+    for number in range(len(options[0].values)):
+        # Options stand in the order of their costs, so a value's first one is the cheapest.
+        values = dict.fromkeys(option.values[number] for option in options)
+        ranks.append({value: rank for rank, value in enumerate(values)})
+    return [tuple(ranks[number][value] for number, value in enumerate(option.values)) for option in options]
