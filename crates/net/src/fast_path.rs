@@ -19,10 +19,16 @@ pub(crate) fn of_part(cx: &PartContext, switches: &Switches) -> bool {
         && cx.disciplines.is_empty()
         && cx.network.circuits.is_empty()
         && !switches.phantoms
-        && of_hosts(cx)
+        && is_quiet(cx)
 }
 
 /// Returns true if the hosts of a part can take the fast path. Host ports have neither agents nor disciplines, so switches do not matter.
+/// Hosts that spray over several ports ask which one of them is at hand.
 pub(crate) fn of_hosts(cx: &PartContext) -> bool {
+    is_quiet(cx) && !cx.network.sprays
+}
+
+/// Returns true if no packet of the hosts of a part needs more than its way.
+pub(crate) fn is_quiet(cx: &PartContext) -> bool {
     cx.network.stalls.is_none() && !cx.network.noisy && cx.packets.carriage() == IntCarriage::All
 }

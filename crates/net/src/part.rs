@@ -346,7 +346,7 @@ impl Part {
         }
         match peer.owner() {
             Owner::Switch(s) => self.switches.receive::<FAST>(cx, s, own, slot),
-            Owner::Host(h) if FAST || cx.fast_path.hosts => self.hosts.receive::<true>(cx, h, slot),
+            Owner::Host(h) if cx.fast_path.hosts => self.hosts.receive::<true>(cx, h, slot),
             Owner::Host(h) => self.hosts.receive::<false>(cx, h, slot),
             Owner::Circuit(c) => self.circuits[c].receive(cx, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),

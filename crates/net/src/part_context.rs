@@ -64,6 +64,8 @@ pub(crate) struct FastPath {
     pub part: bool,
     /// True if its hosts do, even if its switches do not.
     pub hosts: bool,
+    /// True if hosts would, but for their number of ports.
+    pub quiet: bool,
 }
 
 /// The effect of a PFC frame on the port that it stops or lets go on.

@@ -137,8 +137,11 @@ fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded
     let recipients = outlets.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
     hosts.ranks.begin(network, &mut context, &layout.own.hosts);
     if !all_punctual {
-        let (part, hosts) = (fast_path::of_part(&context, &switches), fast_path::of_hosts(&context));
-        context.fast_path = FastPath { part, hosts };
+        context.fast_path = FastPath {
+            part: fast_path::of_part(&context, &switches),
+            hosts: fast_path::of_hosts(&context),
+            quiet: fast_path::is_quiet(&context),
+        };
     }
     Ok(Part {
         context,

@@ -68,7 +68,7 @@ pub(crate) fn on_routes_change(all: &mut Hosts, cx: &mut PartContext) {
         }
         senders.leave_port(&mut hosts[ids[&old]].nic, sender, cx.now);
         senders.set_port(&network, sender, network.nics.place(new));
-        hosts[ids[&new]].settle(cx, senders, After::Changed(sender));
+        hosts[ids[&new]].settle::<false>(cx, senders, After::Changed(sender));
     }
 }
 

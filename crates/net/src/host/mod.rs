@@ -7,12 +7,11 @@
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
 //! | [`account`], [`accounting`] | the limit of a flow, and its time under each |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | repair of losses: one contract, three transports |
-//! | [`host_context`], [`timers`] | state that the endpoints of a host share |
+//! | [`host_context`], [`timers`], [`slab`] | state that the endpoints of a host share; states that come and go |
 //! | [`credit`] | grants of a receiving host to the flows that arrive there |
 //! | [`connections`], [`dependent_flows`] | TCP connections that outlive their flows; flows that begin when others are over |
 //! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
 //! | [`noise`], [`stalls`] | delay noise; times in which a host handles nothing |
-//! | [`slab`] | states that come and go |
 //! | [`sprayed_ports`], [`spraying`], [`failover`] | flows that send by whichever NIC port is free; links that fail |
 //!
 //! PFC frames and control packets go first, then data in the order of the NIC. Calls run down: endpoints never call the host, they return
@@ -197,35 +196,35 @@ impl Hosts {
     /// A packet arrived at a host; no PFC frame.
     #[inline(never)]
     pub fn receive<const FAST: bool>(&mut self, cx: &mut PartContext, id: HostId, slot: Slot) {
-        let id = if self.hosts[id].sprays { self.turn_to(cx, id) } else { id };
+        let id = if !FAST && self.hosts[id].sprays { self.turn_to(cx, id) } else { id };
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(cx, senders);
+        host.catch_up::<FAST>(cx, senders);
         let Packet { kind, dst, .. } = cx.packets[slot];
         debug_assert_eq!(cx.network.host_ports[dst], cx.numbers[host.port], "misrouted packet");
         cx.counters.totals.delivered += 1;
         let home = if FAST || !host.moves { id } else { host.home_of(cx, senders, id, cx.packets[slot].flow) };
         let after = match kind {
             PacketKind::Data | PacketKind::Bare => {
-                match if FAST { receivers.take_quietly(cx, slot) } else { Quietly::Not } {
+                match if FAST || cx.fast_path.quiet { receivers.take_quietly(cx, slot) } else { Quietly::Not } {
                     Quietly::Answered => return host.reply(cx, senders, slot),
                     Quietly::Kept => return,
                     Quietly::Not => {}
                 }
                 receivers.on_packet(cx, &mut host.host_cx, slot);
-                host.post(cx, senders);
+                host.post::<FAST>(cx, senders);
                 return;
             }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(cx, &mut host.host_cx, slot),
             _ if kind == PacketKind::Trimmed => {
                 cx.counters.totals.trimmed_delivered += 1;
                 receivers.on_packet(cx, &mut host.host_cx, slot);
-                host.post(cx, senders);
+                host.post::<FAST>(cx, senders);
                 return;
             }
             _ => senders.on_signal(cx, &mut host.host_cx, slot),
         };
-        hosts[home].settle(cx, senders, after);
+        hosts[home].settle::<FAST>(cx, senders, after);
     }
 
     /// Keeps a packet that arrives at a host, if the host stalls; returns true if so.
@@ -242,8 +241,7 @@ impl Hosts {
     /// Handles the packets that waited for the end of a stall.
     #[inline(never)]
     fn release(&mut self, cx: &mut PartContext, id: HostId) {
-        let now = cx.now;
-        let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(now)).unwrap_or_default();
+        let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(cx.now)).unwrap_or_default();
         for slot in waited {
             self.receive::<false>(cx, id, slot);
         }
@@ -251,8 +249,11 @@ impl Hosts {
 
     /// Sends the packets that were due at a host by now, each at its time ([`crate::departures`]).
     pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
-        let host = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
-        self.hosts[host].send_due(cx, &mut self.senders);
+        if cx.fast_path.hosts {
+            return self.hosts[host].send_due::<true>(cx, &mut self.senders);
+        }
+        let port = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
+        self.hosts[port].send_due::<false>(cx, &mut self.senders);
     }
 
     /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
@@ -268,7 +269,7 @@ impl Hosts {
     pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
         let now = std::mem::replace(&mut cx.now, until);
         for host in self.hosts.keys() {
-            self.hosts[host].catch_up(cx, &mut self.senders);
+            self.hosts[host].catch_up::<false>(cx, &mut self.senders);
         }
         cx.now = now;
     }
@@ -282,7 +283,7 @@ impl Hosts {
         if let Some(root) = change.ended.filter(|_| !host.sprays) {
             host.note_held(cx, senders, change.data_class, root);
         }
-        host.kick(cx, senders);
+        host.kick::<false>(cx, senders);
     }
 
     /// The next start or stop on a host's agenda is due.
@@ -307,27 +308,27 @@ impl Hosts {
         }
         let port = due.as_ref().map_or(id, |entry| Hosts::port_of(cx, id, entry.flow()));
         let host = &mut hosts[port];
-        host.catch_up(cx, senders);
+        host.catch_up::<false>(cx, senders);
         let Some(entry) = due else { return };
         let after = match entry.is_stop() {
             true => senders.stop(cx, &mut host.host_cx, entry.flow()),
             false => senders.start(cx, &mut host.host_cx, entry.flow()),
         };
-        host.settle(cx, senders, after);
+        host.settle::<false>(cx, senders, after);
     }
 
     /// Runs the ranks at a host, and sends the messages that they post.
     #[inline(never)]
     fn run_ranks(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, ranks, .. } = self;
-        hosts[id].catch_up(cx, senders);
+        hosts[id].catch_up::<false>(cx, senders);
         let mut posted = Vec::new();
         ranks.run(cx, id, receivers, &mut posted);
         for (flow, end) in posted {
             let host = &mut hosts[Hosts::port_of(cx, id, flow)];
-            host.catch_up(cx, senders);
+            host.catch_up::<false>(cx, senders);
             let after = senders.extend(cx, &mut host.host_cx, flow, end);
-            host.settle(cx, senders, after);
+            host.settle::<false>(cx, senders, after);
         }
     }
 
@@ -345,7 +346,7 @@ impl Hosts {
     pub fn timers_due(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         hosts[id].turn_to_any();
-        hosts[id].catch_up(cx, senders);
+        hosts[id].catch_up::<false>(cx, senders);
         let mut due = 0;
         while let Some(entry) = hosts[id].host_cx.timers.pop_due(cx.now) {
             let host = &mut hosts[id];
@@ -362,15 +363,15 @@ impl Hosts {
                     // A flow that has moved leaves its timers where they were set.
                     let home = if host.moves { host.home_of(cx, senders, id, entry.flow) } else { id };
                     let after = senders.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
-                    hosts[home].settle(cx, senders, after);
+                    hosts[home].settle::<false>(cx, senders, after);
                 }
                 Side::Receiver => {
                     receivers.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
-                    host.post(cx, senders);
+                    host.post::<false>(cx, senders);
                 }
                 Side::Host => {
                     credit::on_timer(cx, &mut host.host_cx, entry.at);
-                    host.post(cx, senders);
+                    host.post::<false>(cx, senders);
                 }
             }
         }
@@ -427,59 +428,58 @@ impl Host {
 
     /// Carries out the work that an end of a flow left for the host.
     #[inline]
-    fn settle(&mut self, cx: &mut PartContext, senders: &mut Senders, after: After) {
+    fn settle<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders, after: After) {
         match after {
             After::Nothing => return,
             After::Changed(sender) => self.nic.place(senders, sender, cx.now),
             After::Over(sender, place, data_class) => senders.leave(&mut self.nic, sender, place, data_class),
         }
-        if self.sprays {
+        if !FAST && self.sprays {
             return self.kick_all(cx, senders);
         }
-        self.kick(cx, senders);
+        self.kick::<FAST>(cx, senders);
     }
 
     /// Queues the ACKs and signals that endpoints have written.
     #[inline(always)]
-    fn post(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+    fn post<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         if !self.host_cx.outgoing.is_empty() {
-            self.post_all(cx, senders);
+            self.post_all::<FAST>(cx, senders);
         }
     }
 
-    fn post_all(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+    fn post_all<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         for at in 0..self.host_cx.outgoing.len() {
             let slot = self.host_cx.outgoing[at];
+            if FAST {
+                self.reply(cx, senders, slot);
+                continue;
+            }
             if self.sprays {
                 self.address_reply(cx, slot);
             } else if self.moves {
-                let nics = &cx.network.nics;
-                let address = nics.address(nics.first(cx.packets[slot].dst), nics.place(self.number));
-                cx.packets[slot].dst = address;
+                let (nics, dst) = (&cx.network.nics, &mut cx.packets[slot].dst);
+                *dst = nics.address(nics.first(*dst), nics.place(self.number));
             }
-            if cx.fast_path.hosts {
-                self.reply(cx, senders, slot);
-            } else {
-                cx.enqueue::<false>(self.port, slot);
-                self.kick(cx, senders);
-            }
+            cx.enqueue::<false>(self.port, slot);
+            self.kick::<false>(cx, senders);
         }
         self.host_cx.outgoing.clear();
     }
 
     /// Sends the packets that were due by now, each at its time.
     #[inline]
-    fn catch_up(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+    fn catch_up<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         if cx.lags(self.port) {
-            self.send_due(cx, senders);
+            self.send_due::<FAST>(cx, senders);
         }
     }
 
-    fn send_due(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+    fn send_due<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         let now = cx.now;
         while let Some(at) = departures::take_due(&mut cx.ports[self.port], now) {
             cx.now = at;
-            self.transmit(cx, senders);
+            self.transmit::<FAST>(cx, senders);
         }
         cx.now = now;
         if cx.ports[self.port].armed_at == Time::NEVER {
@@ -493,26 +493,26 @@ impl Host {
         let class = cx.packets[slot].class;
         if class < DATA && cx.ports[self.port].passes(class, cx.now) {
             cx.launch::<true>(self.port, slot);
-            return self.arm(cx);
+            return self.arm::<true>(cx);
         }
         cx.enqueue::<true>(self.port, slot);
-        self.kick(cx, senders);
+        self.kick::<true>(cx, senders);
     }
 
     /// Something may have become ready.
     #[inline]
-    fn kick(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+    fn kick<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         if cx.ports[self.port].busy_until <= cx.now {
-            self.transmit(cx, senders);
+            self.transmit::<FAST>(cx, senders);
         } else {
-            self.arm(cx);
+            self.arm::<FAST>(cx);
         }
     }
 
     /// Schedules the next call of the transmitter, if there will be something to send.
     #[inline]
-    fn arm(&mut self, cx: &mut PartContext) {
-        if self.sprays {
+    fn arm<const FAST: bool>(&mut self, cx: &mut PartContext) {
+        if !FAST && self.sprays {
             return self.arm_sprayed(cx);
         }
         let port = &cx.ports[self.port];
@@ -522,8 +522,8 @@ impl Host {
     }
 
     /// Sends the next packet; the transmitter must be free.
-    fn transmit(&mut self, cx: &mut PartContext, senders: &mut Senders) {
-        if self.sprays {
+    fn transmit<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        if !FAST && self.sprays {
             // Others may be free from this moment on as well.
             return self.kick_all(cx, senders);
         }
@@ -531,28 +531,28 @@ impl Host {
         let ready = port.ready_classes();
         if ready != 0 {
             let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
-            self.launch(cx, slot);
+            self.launch::<FAST>(cx, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, cx.now) {
-            if cx.fast_path.hosts
+            if (FAST || cx.fast_path.quiet)
                 && let Some(slot) = senders.depart_quietly(cx, &mut self.host_cx, sender)
             {
                 cx.launch::<true>(self.port, slot);
             } else if let Some(departure) = senders.depart(cx, &mut self.host_cx, sender) {
                 let slot = departure.inject(cx);
-                self.launch(cx, slot);
+                self.launch::<FAST>(cx, slot);
                 if let Some(sent) = &departure.sent {
                     senders.note_departure(cx, &mut self.host_cx, sender, sent);
                 }
             }
             self.nic.note_sent(senders, sender, cx.now);
         }
-        self.arm(cx);
+        self.arm::<FAST>(cx);
     }
 
     /// Puts a packet on the wire.
     #[inline]
-    fn launch(&mut self, cx: &mut PartContext, slot: Slot) {
-        if cx.fast_path.hosts {
+    fn launch<const FAST: bool>(&mut self, cx: &mut PartContext, slot: Slot) {
+        if FAST || cx.fast_path.quiet {
             return cx.launch::<true>(self.port, slot);
         }
         if self.is_down {

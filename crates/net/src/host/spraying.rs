@@ -43,7 +43,7 @@ impl Host {
         let ready = port.ready_classes();
         if ready != 0 {
             let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
-            return self.launch(cx, slot);
+            return self.launch::<false>(cx, slot);
         }
         let paused = port.paused;
         // Flows that another port leads to, but not this one, keep their turns.
@@ -53,7 +53,7 @@ impl Host {
                 others.push(sender);
                 continue;
             }
-            let quiet = if cx.fast_path.hosts { senders.depart_quietly(cx, &mut self.host_cx, sender) } else { None };
+            let quiet = if cx.fast_path.quiet { senders.depart_quietly(cx, &mut self.host_cx, sender) } else { None };
             let wire = match quiet {
                 Some(slot) => {
                     let wire = cx.packets[slot].wire;
@@ -63,7 +63,7 @@ impl Host {
                 None => senders.depart(cx, &mut self.host_cx, sender).map(|departure| {
                     let slot = departure.inject(cx);
                     let wire = cx.packets[slot].wire;
-                    self.launch(cx, slot);
+                    self.launch::<false>(cx, slot);
                     if let Some(sent) = &departure.sent {
                         senders.note_departure(cx, &mut self.host_cx, sender, sent);
                     }
