@@ -54,7 +54,7 @@ mod watched;
 mod worst;
 
 pub use farloop_network::{
-    BuildError, CircuitPart, NetworkSpec, RunResult, border_switches, check_links, event_ids, limits, pairs_of,
+    BuildError, CircuitPart, NetworkSpec, RunResult, border_switches, check_links, event_ids, limits, queue_pairs,
     required_headroom, result, route_tables, spec,
 };
 pub use host::ranks::path::{JobPath, Step, Stretch};

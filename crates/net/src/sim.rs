@@ -21,7 +21,6 @@ use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
 use farloop_job::ideal::Paths;
 use farloop_network::BuildError;
 use farloop_network::limit_groups::Limits;
-use farloop_network::queue_pairs::QueuePair;
 use farloop_network::result::{DayRow, FlowRow, Gear, PortRow, QueueName, QueueRow, RunResult, Totals};
 use farloop_network::schedule::Circuits;
 use farloop_network::spec::{NetworkSpec, NodeId};
@@ -240,9 +239,10 @@ impl Simulation {
         ends.map(|end| (end.node, end.peer_node)).collect()
     }
 
-    /// As [`Simulation::path_of`], of the messages from rank `from` of a job to rank `to`; `None` where there are none between hosts.
+    /// As [`Simulation::path_of`], of the messages from rank `from` of a job to rank `to`, by the first of their interfaces; `None` where
+    /// there are none between hosts.
     pub fn path_of_pair(&self, job: u32, from: u32, to: u32) -> Option<Vec<(NodeId, NodeId)>> {
-        self.network.pairs.flow(QueuePair { job, from, to }).map(|flow| self.path_of(flow.0))
+        self.network.pairs.between(job, from, to).next().map(|flow| self.path_of(flow.0))
     }
 
     /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the

@@ -38,7 +38,6 @@ pub use headroom::{PFC_FRAME, required_headroom};
 pub use network::link::{LinkEnd, NodeRef};
 pub use network::{Format, Network};
 pub use network::{code, flow_dependencies, flows, link, path, queue_pairs, routing, schedule, timeline};
-pub use queue_pairs::pairs_of;
 pub use result::RunResult;
 pub use spec::NetworkSpec;
 pub use timeline::route_tables;

@@ -15,7 +15,7 @@ mod start;
 mod switch;
 mod tcp;
 
-pub use bond::Bond;
+pub use bond::{Bond, JobPorts};
 pub use clock_offset::ClockOffset;
 pub use ecn::{EcnAt, EcnSpec, PhantomSpec};
 use farloop_cc::{AnyParams, Needs};

@@ -7,7 +7,7 @@
 use crate::build::Built;
 use farloop_job::Work;
 pub use farloop_job::memory::MemoryShare;
-use farloop_net::pairs_of;
+use farloop_net::queue_pairs::pairs_of;
 use farloop_net::result::Gear;
 use farloop_net::route_tables;
 use farloop_net::spec::{JobSpec, LinkSpec, NetworkSpec, NodeKind, TransportKind};

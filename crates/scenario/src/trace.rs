@@ -3,7 +3,7 @@
 use crate::build::Built;
 use crate::glob;
 use crate::parallel::{neighbour_name, parallel};
-use farloop_net::pairs_of;
+use farloop_net::queue_pairs::{QueuePair, pairs_of};
 use farloop_net::spec::{NodeId, NodeKind, TransportKind};
 use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
 use std::borrow::Cow;
@@ -70,9 +70,10 @@ impl TraceNames {
         let mut ends: Vec<(u32, u32)> = spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect();
         // Queue pairs follow all flows.
         let pairs = if spec.jobs.is_empty() { Vec::new() } else { pairs_of(&spec.jobs, &spec.nodes) };
-        for (job, from, to) in pairs {
+        for QueuePair { job, from, to, interface } in pairs {
             let job = &spec.jobs[job as usize];
-            flows.push(format!("{}:{from}-{to}", job.name));
+            let second = if interface > 0 { format!("#{interface}") } else { String::new() };
+            flows.push(format!("{}:{from}-{to}{second}", job.name));
             ends.push((host(job.hosts[from as usize]), host(job.hosts[to as usize])));
         }
         TraceNames {

@@ -12,6 +12,7 @@ mod flow_dependencies;
 mod fluid_mechanisms;
 mod format_page;
 mod gears;
+mod job_ports;
 mod jobs;
 mod livelock;
 mod malformed;

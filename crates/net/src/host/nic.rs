@@ -67,7 +67,7 @@ impl Nic {
     }
 
     /// The flow of `sender` changed: window, rate, data or losses. Puts it where it belongs.
-    #[inline]
+    #[inline(always)]
     pub fn place(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
         let place = *flows.place(sender);
         match place {
@@ -108,7 +108,7 @@ impl Nic {
     }
 
     /// The flow whose turn it is at `now`, of those that still may send. The next call must be [`Nic::note_sent`].
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
         // Most often one flow is due, and no other waits for a turn: it keeps its place in the heap.
         if let Some(sender) = self.paced.only_due(now)
@@ -145,7 +145,7 @@ impl Nic {
     }
 
     /// The flow that was taken has sent a packet.
-    #[inline]
+    #[inline(always)]
     pub fn note_sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
         let turn = flows.next_turn(sender);
         if *flows.place(sender) == Place::Paced {

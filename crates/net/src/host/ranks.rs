@@ -338,7 +338,8 @@ impl Ranks {
         posted: &mut Posted,
     ) -> Option<Way> {
         let network = &cx.network;
-        let flow = network.pairs.flow(QueuePair { job, from, to })?;
+        let interface = network.jobs[job as usize].interface(from, message.operation);
+        let flow = network.pairs.flow(QueuePair { job, from, to, interface })?;
         let unit = network.message_unit(network.flows.algorithm(flow));
         let end = self.streams.entry(flow).or_insert(0);
         let begin = *end;

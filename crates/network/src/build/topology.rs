@@ -123,7 +123,7 @@ impl Topology {
         self.routes.iter_mut().for_each(|routes| routes.call(&labels));
         let mut flows = spec.flows;
         flows.extend(carried);
-        self.pin(&mut flows, spec.bond, &labels);
+        self.pin(&mut flows, spec.bond, &labels, &pairs.ports(&spec.jobs));
         let flows = Flows::new(&flows);
         let flow_dependencies = flow_dependencies(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
@@ -173,14 +173,15 @@ impl Topology {
         Ok(network)
     }
 
-    /// Gives flows NIC ports by which their packets arrive, where hosts have several.
-    fn pin(&self, flows: &mut [FlowSpec], bond: Bond, labels: &Labels) {
+    /// Gives flows NIC ports by which their packets arrive, where hosts have several. The last ones are queue pairs, whose jobs choose `ports`.
+    fn pin(&self, flows: &mut [FlowSpec], bond: Bond, labels: &Labels, ports: &[Option<u32>]) {
         if self.nics.are_single() {
             return;
         }
         // By node: the flows from there that have been given a port.
         let mut given = vec![0; self.nodes.len()];
-        for (number, flow) in (0..).zip(flows) {
+        let first = flows.len() - ports.len();
+        for (number, flow) in flows.iter_mut().enumerate() {
             let host = |node: NodeId| match self.nodes.get(node as usize) {
                 Some(NodeRef::Host(host)) => Some(*host),
                 _ => None,
@@ -193,14 +194,18 @@ impl Topology {
             };
             let turn = &mut given[flow.src as usize];
             let key = match bond {
-                Bond::Hash | Bond::Spray => labels.label(number),
+                Bond::Hash | Bond::Spray => labels.label(number as u32),
                 Bond::Rail => *turn,
             };
-            flow.port = match flow.port {
-                Some(port) => Some(Flows::given_port(port % NodeKind::MAX_PORTS as u8)),
-                None => {
+            let count = self.nics.count(src);
+            let of_job = number.checked_sub(first).and_then(|pair| ports[pair]);
+            let of_job = of_job.map(|port| (port % count as u32) as u8).filter(|port| leads(*port));
+            flow.port = match (flow.port, of_job) {
+                (Some(port), _) => Some(Flows::given_port(port % NodeKind::MAX_PORTS as u8)),
+                (None, Some(port)) => Some(port),
+                (None, None) => {
                     *turn += 1;
-                    bond.choose(self.nics.count(src), key, leads)
+                    bond.choose(count, key, leads)
                 }
             };
         }

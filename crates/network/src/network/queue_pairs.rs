@@ -1,4 +1,5 @@
-//! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another.
+//! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another, and for each interface by which
+//! they do where messages choose the NIC port ([`JobPorts::Interface`]).
 //!
 //! They stand behind all other flows. The programs fix the bytes that a queue pair will carry in all iterations, so it has a size like any
 //! flow; its sender only gets to know of them message by message.
@@ -6,7 +7,7 @@
 use crate::ids::FlowId;
 use crate::network::routing::Labels;
 use crate::result::{FlowRow, QueuePairRow};
-use crate::spec::{FlowSpec, JobSpec, NodeSpec};
+use crate::spec::{FlowSpec, JobPorts, JobSpec, NodeSpec};
 use farloop_engine::RandomStream;
 use farloop_job::Work;
 use farloop_units::Bytes;
@@ -21,6 +22,8 @@ pub struct QueuePair {
     pub from: u32,
     /// The rank that receives.
     pub to: u32,
+    /// The interface that its messages name, where that counts ([`JobSpec::interface`]).
+    pub interface: u8,
 }
 
 /// All queue pairs, in their order.
@@ -47,16 +50,16 @@ impl QueuePairs {
                 false => job.algorithm,
             };
             for (from, program) in (0..).zip(&job.job.programs) {
-                let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
-                for operation in program.operations() {
+                let mut sent: BTreeMap<(u32, u8), u64> = BTreeMap::new();
+                for (at, operation) in (0..).zip(program.operations()) {
                     let Work::Send { to, bytes, .. } = operation.work else { continue };
                     if job.hosts[to as usize] != job.hosts[from as usize] {
-                        let all = sent.entry(to).or_insert(0);
+                        let all = sent.entry((to, job.interface(from, at))).or_insert(0);
                         *all = all.saturating_add(stream_bytes(bytes, unit(algorithm(from, to))));
                     }
                 }
-                for (to, bytes) in sent {
-                    pairs.push(QueuePair { job: number, from, to });
+                for ((to, interface), bytes) in sent {
+                    pairs.push(QueuePair { job: number, from, to, interface });
                     let (src, dst) = (job.hosts[from as usize], job.hosts[to as usize]);
                     let size = Bytes::new(bytes.saturating_mul(job.iterations.into()).min(u64::MAX - 1));
                     flows.push(FlowSpec {
@@ -70,11 +73,11 @@ impl QueuePairs {
         (QueuePairs { first: first as u32, pairs }, flows)
     }
 
-    /// Labels of queue pairs in hashes: by the name of their job and their ranks, so that nothing else moves them.
+    /// Labels of queue pairs in hashes: by the name of their job, their ranks and interface, so that nothing else moves them.
     pub fn labels(&self, jobs: &[JobSpec]) -> Labels {
         let label = |pair: &QueuePair| {
             let ranks = u64::from(pair.from) << 32 | u64::from(pair.to);
-            (RandomStream::new(0, &jobs[pair.job as usize].name, ranks).bits() >> 32) as u32
+            (RandomStream::new(pair.interface.into(), &jobs[pair.job as usize].name, ranks).bits() >> 32) as u32
         };
         Labels::new(self.first, self.pairs.iter().map(label).collect())
     }
@@ -95,7 +98,7 @@ impl QueuePairs {
     pub fn rows(&self, flows: Vec<FlowRow>, size: impl Fn(FlowId) -> Bytes) -> Vec<QueuePairRow> {
         let named = |counts: FlowRow| {
             let flow = FlowId(counts.flow);
-            let QueuePair { job, from, to } = self.pair(flow)?;
+            let QueuePair { job, from, to, .. } = self.pair(flow)?;
             Some(QueuePairRow { job, from, to, size: size(flow), counts })
         };
         flows.into_iter().filter_map(named).collect()
@@ -104,6 +107,24 @@ impl QueuePairs {
     /// All queue pairs, each with its flow.
     pub fn iter(&self) -> impl Iterator<Item = (FlowId, QueuePair)> + '_ {
         (self.first..).map(FlowId).zip(self.pairs.iter().copied())
+    }
+
+    /// The NIC ports that jobs choose for their queue pairs, in their order, before they are brought to the number of ports of a host.
+    pub(crate) fn ports(&self, jobs: &[JobSpec]) -> Vec<Option<u32>> {
+        let places: Vec<Vec<u32>> = jobs.iter().map(places_of_ranks).collect();
+        let port = |pair: &QueuePair| match jobs[pair.job as usize].ports {
+            JobPorts::Bond => None,
+            JobPorts::Rank => Some(places[pair.job as usize][pair.from as usize]),
+            JobPorts::Interface => Some(pair.interface.into()),
+        };
+        self.pairs.iter().map(port).collect()
+    }
+
+    /// The queue pairs from one rank of a job to another, by their interfaces.
+    pub fn between(&self, job: u32, from: u32, to: u32) -> impl Iterator<Item = FlowId> + '_ {
+        let first = self.pairs.partition_point(|pair| (pair.job, pair.from, pair.to) < (job, from, to));
+        let own = self.pairs[first..].iter().take_while(move |pair| (pair.job, pair.from, pair.to) == (job, from, to));
+        own.zip(self.first + first as u32..).map(|(_, flow)| FlowId(flow))
     }
 
     /// The flow of a queue pair.
@@ -119,9 +140,20 @@ impl QueuePairs {
     }
 }
 
-/// Job and ranks (from, to) of all queue pairs of `jobs` at `nodes`: in the order in which they stand behind all other flows.
-pub fn pairs_of(jobs: &[JobSpec], nodes: &[NodeSpec]) -> Vec<(u32, u32, u32)> {
-    QueuePairs::new(jobs, 0, |_| 1, nodes).0.pairs.iter().map(|pair| (pair.job, pair.from, pair.to)).collect()
+/// All queue pairs of `jobs` at `nodes`: in the order in which they stand behind all other flows.
+pub fn pairs_of(jobs: &[JobSpec], nodes: &[NodeSpec]) -> Vec<QueuePair> {
+    QueuePairs::new(jobs, 0, |_| 1, nodes).0.pairs
+}
+
+/// By rank of a job, its place among those of its host.
+fn places_of_ranks(job: &JobSpec) -> Vec<u32> {
+    let mut ranks: BTreeMap<u32, u32> = BTreeMap::new();
+    let place = |host: &u32| {
+        let count = ranks.entry(*host).or_default();
+        *count += 1;
+        *count - 1
+    };
+    job.hosts.iter().map(place).collect()
 }
 
 /// Bytes that a message takes of the stream: at least one, and whole units.

@@ -10,3 +10,16 @@ pub enum Bond {
     /// Not pinned: each packet leaves by whichever port is free. Multipath endpoints only.
     Spray,
 }
+
+/// The rule by which messages of a job get the NIC port that they use at both ends, where their hosts have several. A port that does not
+/// lead to the destination is replaced as [`Bond`] chooses.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum JobPorts {
+    /// The rule of all flows, for each pair of ranks.
+    #[default]
+    Bond,
+    /// By the rank that sends: the k-th rank of a host uses port k mod n.
+    Rank,
+    /// By the message: [`Operation::nic`](farloop_job::Operation::nic), with a queue pair for each pair of ranks and interface.
+    Interface,
+}

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::glob::matches;
 use crate::job::{JobSection, OF_RANKS, accepted_for};
 use crate::scenario::Scenario;
-use crate::sections::{JobCollectives, Placement};
+use crate::sections::{JobCollectives, JobPortChoice, Placement};
 use crate::transport::EndpointKeys;
 use farloop_job::collectives::{Algorithm, Choice, Location, expand, nccl};
 use farloop_job::formats::{self, Format, Options};
@@ -15,7 +15,7 @@ use farloop_job::ideal::Level;
 use farloop_job::memory::{Budget, Keys, MemoryLimit, of_job};
 use farloop_job::validate::{check, check_programs};
 use farloop_job::{Host, Job, JobError, Missing, Place};
-use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
+use farloop_net::spec::{CodingSpec, JobPorts, JobSpec, NodeId};
 use farloop_units::{Delta, Params, Time};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -94,6 +94,7 @@ fn build_job(
         return Err(at("hosts", "no path joins all of its hosts".into(), "expected linked hosts"));
     }
     let algorithm = traffic.algorithm(keys.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
+    let ports = ports(section, hosts, &whole, &at_host).map_err(|(problem, expected)| at("port", problem, expected))?;
     let spec = JobSpec {
         name: section.name.clone(),
         job: Arc::new(whole),
@@ -103,10 +104,57 @@ fn build_job(
         algorithm: algorithm.intra,
         cross_algorithm: algorithm.cross,
         class: keys.class,
+        ports,
         host: Host::default(),
         domain: Level::new(keys.domain_latency, keys.domain_rate),
     };
     Ok((spec, shortest))
+}
+
+/// The rule by which its messages get NIC ports, where its hosts have several. Those of a file must be there.
+fn ports(
+    section: &JobSection,
+    hosts: &Hosts<'_>,
+    job: &Job,
+    at_host: &[NodeId],
+) -> Result<JobPorts, (String, &'static str)> {
+    let ports_of = |node: NodeId| hosts.facts[node as usize].map_or(1, |facts| facts.ports);
+    let several = at_host.iter().any(|node| ports_of(*node) > 1);
+    let named = job.programs.iter().flat_map(|program| program.operations()).any(|operation| operation.nic > 0);
+    let choice = match section.keys.port {
+        None if named => JobPortChoice::File,
+        None => JobPortChoice::Bond,
+        Some(JobPortChoice::File) if section.keys.file.is_none() => {
+            return Err((
+                "the job has no file that names interfaces".into(),
+                "expected \"bond\", \"rank\", or file as well",
+            ));
+        }
+        Some(choice) if !several && choice != JobPortChoice::Bond => {
+            return Err((
+                "its hosts have one NIC port each".into(),
+                "expected hosts with several links, or no such key",
+            ));
+        }
+        Some(choice) => choice,
+    };
+    match choice {
+        JobPortChoice::Bond => return Ok(JobPorts::Bond),
+        JobPortChoice::Rank => return Ok(JobPorts::Rank),
+        JobPortChoice::File if !several => return Ok(JobPorts::Bond),
+        JobPortChoice::File => {}
+    }
+    for (rank, (program, node)) in job.programs.iter().zip(at_host).enumerate() {
+        let ports = ports_of(*node);
+        if let Some(beyond) = program.operations().iter().map(|operation| operation.nic).find(|nic| *nic >= ports) {
+            let problem = format!("rank {rank} sends by interface {beyond}, but its host has {ports} NIC ports");
+            return Err((
+                problem,
+                "expected interfaces from 0 on, as many as links of the host, or \"bond\" or \"rank\"",
+            ));
+        }
+    }
+    Ok(JobPorts::Interface)
 }
 
 /// Reads the algorithm of its collectives.

@@ -32,6 +32,18 @@ choice! {
     }
 }
 
+choice! {
+    /// The rule by which messages of a job get the NIC port that they use.
+    pub enum JobPortChoice {
+        /// That of all flows.
+        Bond = "bond",
+        /// By the rank that sends.
+        Rank = "rank",
+        /// By the interface that the job's file names.
+        File = "file",
+    }
+}
+
 params! {
     /// `[[job]]`: a training job. The table has the keys of plans (docs/jobs.md), too, unless `file` has the job.
     pub struct JobKeys {
@@ -60,6 +72,11 @@ params! {
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+        /// Which NIC port its messages use at both ends, where hosts have several. "bond": as hosts.bond chooses for each pair of ranks.
+        /// "rank": by the rank that sends: the first rank of a host by its first port, the second by its second. "file": by the interface
+        /// that the job's file names for the message (nic of GOAL), with a queue pair for each. "none": "file" where the file names
+        /// any but the first, else "bond".
+        port: Option<JobPortChoice> = None;
         /// Rate of a rank's interface to the scale-up domain of its host, each way (NVLink of an H100: 450 GB/s).
         domain_rate: Rate = Rate::from_gbps(3600), in SLOWEST => Rate::from_gbps(1_000_000);
         /// Latency of the scale-up domain.

@@ -72,8 +72,11 @@ impl Planes {
 /// The chooser of a plane.
 #[inline]
 fn chooser_of<'a>(first: &'a mut AnyChooser, planes: &'a mut Option<Box<Planes>>, plane: u8) -> &'a mut AnyChooser {
+    if plane == 0 {
+        return first;
+    }
     match planes {
-        Some(planes) if plane > 0 => &mut planes.choosers[usize::from(plane) - 1],
-        _ => first,
+        Some(planes) => &mut planes.choosers[usize::from(plane) - 1],
+        None => first,
     }
 }

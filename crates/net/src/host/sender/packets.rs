@@ -109,9 +109,11 @@ impl Senders {
         id: SenderId,
     ) -> Option<(Packet, Sent)> {
         let sender = &mut self.states[id];
-        let due = sender.next_send();
+        let paced_from = match &sender.endpoint {
+            Endpoint::Multipath(own) if own.allowed.is_some() => own.paced_from(sender.next_send(), cx.now),
+            _ => cx.now,
+        };
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
-        let paced_from = own.paced_from(due, cx.now);
         let starts_timer = own.packets.is_idle();
         let plane = host_cx.plane;
         let next = own.next(cx.now, sender.limit, (sender.control.cwnd, plane), &mut host_cx.random);
