@@ -363,6 +363,20 @@ fn pinned_flows_move_to_another_port_after_the_detection_time() {
 }
 
 #[test]
+fn a_delayed_ack_leaves_by_the_port_that_its_flow_uses_by_then() {
+    // A first window, whose ACK waits for longer than it takes to find out that the port by which it came is dead.
+    let mut spec = planes(2, 1, TransportKind::Tcp, "cubic", vec![flow(0, 2, Time::ZERO, Bytes::new(100_000))]);
+    spec.bond = Bond::Rail;
+    let tcp = &mut spec.transport.tcp;
+    (tcp.delayed_ack, tcp.ack_every, tcp.handshake) = (Some(us(500)), 1000, false);
+    let before = run(&spec);
+    spec.events = LinkEvents { events: vec![fails(us(100), links_of(&spec, 2)[0])], detection: us(200) };
+    let (healthy, moved) = (before.flows[0], run_cut(&spec).flows[0]);
+    assert!(healthy.finish.is_some_and(|at| at > Time::ZERO + us(500)) && healthy.counts.timeouts == 0, "{healthy:?}");
+    assert_eq!((moved.finish, moved.counts, moved.dropped), (healthy.finish, healthy.counts, 0));
+}
+
+#[test]
 fn a_port_that_comes_up_again_is_used_again() {
     for (kind, name) in [(TransportKind::Multipath, "nscc"), (TransportKind::Rdma, "dctcp")] {
         let flows = (0..2).map(|_| flow(0, 2, Time::ZERO, Bytes::MAX)).collect::<Vec<_>>();

@@ -367,7 +367,7 @@ impl Hosts {
                 }
                 Side::Receiver => {
                     receivers.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
-                    host.post::<false>(cx, senders);
+                    failover::move_answers(cx, hosts, id, entry.flow).post::<false>(cx, senders);
                 }
                 Side::Host => {
                     credit::on_timer(cx, &mut host.host_cx, entry.at);
