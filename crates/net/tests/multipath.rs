@@ -136,6 +136,28 @@ fn a_flow_alone_at_its_host_is_paced_alike_from_entries_and_departures() {
     }
 }
 
+/// Nobody is there to wait for, and a fixed window asks for no round-trip time.
+#[test]
+fn a_flow_alone_at_its_host_leaves_alike_whenever_its_times_begin() {
+    for window in [1, 2, 3, 1000] {
+        let key = |entry_times| {
+            let (nodes, links) = star(1, (Rate::from_gbps(10), us(1)), (Rate::from_gbps(10), us(1)), plain_switch());
+            let slow = FlowSpec {
+                initial_rate: Some(Rate::from_gbps(4)),
+                initial_cwnd: Some(Bytes::new(window * MSS)),
+                ..flow(1, 2, Time::ZERO, Bytes::new(401 * MSS))
+            };
+            let mut spec = network(nodes, links, algorithm("fixed", &[]), vec![slow]);
+            spec.transport = multipath(paths("single", &[]));
+            let own = &mut spec.transport.multipath;
+            (own.entry_pacing, own.entry_times, own.overtaken) = (true, entry_times, None);
+            let row = run(spec).flows[0];
+            (row.finish, row.received, row.counts.packets)
+        };
+        assert_eq!(key(true), key(false), "{window} packets");
+    }
+}
+
 #[test]
 fn oblivious_spraying_loads_all_paths_alike() {
     let gbps = Rate::from_gbps;

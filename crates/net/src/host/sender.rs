@@ -358,7 +358,11 @@ impl Senders {
         meaning: &Meaning,
         slot: Option<Slot>,
     ) -> After {
-        self.tell(cx, host_cx, id, meaning, slot)
+        let after = self.tell(cx, host_cx, id, meaning, slot);
+        if let After::Changed(id) = after {
+            self.states[id].note_room(cx.now);
+        }
+        after
     }
 
     /// Passes the meaning of a segment (the ACK in `slot`) or of a timer to the algorithm.

@@ -163,6 +163,14 @@ impl SenderState {
         self.last_send.saturating_add(gap)
     }
 
+    /// Its window may have changed: notes the room that packets enter their host's queue by.
+    #[inline]
+    pub fn note_room(&mut self, now: Time) {
+        if let Endpoint::Multipath(own) = &mut self.endpoint {
+            own.note_room(now, self.control.cwnd);
+        }
+    }
+
     /// Recomputes the payload that segmentation offload allows until the next ACK.
     pub fn offload(&mut self, now: Time) {
         let (control, cc) = (self.control, &self.cc);

@@ -18,6 +18,9 @@ pub struct MultipathSpec {
     pub whole_packets: bool,
     /// Pacing goes on from the time at which a packet might leave, as it enters its host's queue; otherwise from its departure.
     pub entry_pacing: bool,
+    /// Packets count from that time on, as of a queue in their host: round-trip times begin with it, and a repair goes behind new packets
+    /// of its flow that entered before the loss was found. It asks for `entry_pacing`, and for losses that timeouts alone tell.
+    pub entry_times: bool,
     /// Most new payload after which the receiver sends an ACK; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
     /// bandwidth-delay product where that is less.
     pub ack_bytes: Option<Bytes>,
@@ -59,6 +62,7 @@ impl Default for MultipathSpec {
             rto_growth: true,
             whole_packets: false,
             entry_pacing: false,
+            entry_times: false,
             ack_bytes: None,
             overtaken: Some(1.5),
             coding: CodingSpec::Own,

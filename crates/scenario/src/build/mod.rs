@@ -105,6 +105,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
     check_links(&layout.nodes, &links).map_err(|e| error_mapping::of_network(scenario, &layout, &[], &e))?;
     check_switches(scenario, &layout)?;
+    needs::check_entry_times(scenario, &layout)?;
     let hosts = Hosts::from_layout(&layout);
     nics::check(scenario, &hosts)?;
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;

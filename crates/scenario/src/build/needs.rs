@@ -8,7 +8,7 @@ use crate::topology::Layout;
 use crate::transport::EndpointKeys;
 use farloop_cc::{AnyParams, Needs};
 use farloop_net::border_switches;
-use farloop_net::spec::{Ecmp, LinkSpec, NodeId, NodeKind, SwitchSpec};
+use farloop_net::spec::{Ecmp, LinkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec};
 
 /// Parameters of the algorithms that run, after checking that the network offers what they need.
 pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String]) -> Result<Vec<AnyParams>, Diagnostic> {
@@ -89,6 +89,26 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
             Ok(params)
         })
         .collect()
+}
+
+/// Refuses times of packets from their entry on, where what finds losses tells sendings apart by the times at which they left.
+pub(crate) fn check_entry_times(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic> {
+    let EndpointKeys::Multipath(keys, _) = &scenario.endpoint else { return Ok(()) };
+    if !keys.entry_times {
+        return Ok(());
+    }
+    let trims = |node: &NodeSpec| matches!(&node.kind, NodeKind::Switch(switch) if switch.trim.is_some());
+    let (problem, expected) = if !keys.entry_pacing {
+        ("without entry_pacing packets enter no queue", "expected entry_pacing = true")
+    } else if keys.overtaken.is_some() {
+        ("overtaken packets are told by the times at which they left", "expected overtaken = \"none\"")
+    } else if layout.nodes.iter().any(trims) {
+        ("trimmed packets are told by the times at which they left", "expected trim = \"none\" at all switches")
+    } else {
+        return Ok(());
+    };
+    let expected = format!("{expected}, or entry_times = false");
+    Err(scenario.diagnostic_at(&["transport", "entry_times"], problem, expected))
 }
 
 /// Refuses algorithms and choices that need a single path per flow over multipath endpoints.

@@ -125,6 +125,10 @@ params! {
         /// Pacing goes on from the time at which a packet might leave, as it enters its host's queue (Uno_SC25, sim/lcp.cpp:2098,
         /// sim/lcp_pacer.cpp:11 and 30), so that a wait for the flow's turn there delays no later packet; otherwise from its departure.
         entry_pacing: bool = false;
+        /// With entry_pacing: packets count from their entry into the host's queue. Round-trip times begin with it (Uno_SC25,
+        /// sim/lcp.cpp:2053), and a packet that is sent again goes behind new ones of its flow that entered before its loss was found
+        /// (sim/queue.cpp:439); otherwise before them. It asks for overtaken = "none" and switches that drop.
+        entry_times: bool = false;
         /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
         /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose
         /// sender asks (the last one, one behind which the window is full) at once.

@@ -33,8 +33,22 @@ fn transports() {
     for (bad, expected) in cases {
         check(&format!("{run}{bad}"), expected);
     }
-    let many = "kind = \"multipath\"\n";
+    let entry = "kind = \"multipath\"\nentry_times = true\n";
     let flow = "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n";
+    for (bad, expected) in [
+        (format!("{entry}{flow}"), ["bad.toml:9: transport.entry_times: without entry_pacing", "entry_pacing = true"]),
+        (
+            format!("{entry}entry_pacing = true\n{flow}"),
+            ["transport.entry_times: overtaken packets", "overtaken = \"none\""],
+        ),
+        (
+            format!("{entry}entry_pacing = true\novertaken = \"none\"\n[switch]\ntrim = \"64B\"\n{flow}"),
+            ["transport.entry_times: trimmed packets", "expected trim = \"none\""],
+        ),
+    ] {
+        check(&format!("{run}{bad}"), &expected);
+    }
+    let many = "kind = \"multipath\"\n";
     let cases: &[(String, &[&str])] = &[
         (
             format!("{many}paths = \"rep\"\n"),

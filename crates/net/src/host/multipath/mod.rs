@@ -5,6 +5,7 @@
 //! | [`sender`] | packets in flight, delivered or lost: a pure state machine with the answers of `farloop-tcp` |
 //! | [`receiver`] | packets that have arrived, and those that are answered at once |
 //! | [`code`] | blocks of data and repair packets, of which any n are enough |
+//! | [`entries`] | times at which packets enter the queue of their host |
 //! | [`wire`] | contents of ACKs, in notes |
 //!
 //! ```text
@@ -19,6 +20,7 @@
 //! Packets are cut at multiples of the MSS, so a number gives the bytes of its packet. Sequence numbers, states and bitmaps grow with the
 //! data in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
+mod entries;
 mod planes;
 pub(crate) mod receiver;
 pub(crate) mod sender;

@@ -1,5 +1,6 @@
 //! A sender with its choosers. Of a sprayed flow each plane has its own chooser, so that equally many entropy values belong to each.
 
+use super::entries::Entries;
 use super::sender::{Next, SelectiveRepeat};
 use farloop_cc::paths::{AnyChooser, PathChooser, PathCtx};
 use farloop_engine::RandomStream;
@@ -15,6 +16,19 @@ pub(crate) struct MultipathSender {
     /// The last time at which it began to have a packet that its window allows, where packets are paced from their entry into the host's
     /// queue; `None` where they are paced from their departure.
     pub allowed: Option<Time>,
+    /// When its packets enter the queue of their host, where they count from then on.
+    pub entries: Option<Box<Entries>>,
+}
+
+/// The turn of a flow's next packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Turn {
+    /// When the packet's time begins: as it leaves, or entered its host's queue.
+    pub sent: Time,
+    /// From where pacing goes on.
+    pub paced_from: Time,
+    /// A new packet goes although one is lost: it was in the queue before.
+    pub new: bool,
 }
 
 impl MultipathSender {
@@ -25,12 +39,62 @@ impl MultipathSender {
     }
 
     /// Sends the next packet of a flow of `limit` bytes on a path that the chooser names.
-    pub fn next(&mut self, now: Time, limit: u64, (cwnd, plane): (Bytes, u8), random: &mut RandomStream) -> Next {
+    pub fn next(
+        &mut self,
+        now: Time,
+        (limit, new): (u64, bool),
+        (cwnd, plane): (Bytes, u8),
+        random: &mut RandomStream,
+    ) -> Next {
         let in_flight = Bytes::new(self.packets.in_flight());
         self.packets.plane = plane;
         let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
         let entropy = chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
-        self.packets.next(now, limit, cwnd, entropy)
+        self.packets.next(now, (limit, new), cwnd, entropy)
+    }
+
+    /// The turn of a packet that leaves at `now` and might have left at `due` as far as pacing goes.
+    #[inline]
+    pub fn turn(&mut self, due: Time, now: Time, limit: u64, cwnd: Bytes) -> Turn {
+        if self.entries.is_none() {
+            return Turn { sent: now, paced_from: self.paced_from(due, now), new: false };
+        }
+        self.turn_in_queue(due, now, limit, cwnd)
+    }
+
+    #[cold]
+    fn turn_in_queue(&mut self, due: Time, now: Time, limit: u64, cwnd: Bytes) -> Turn {
+        let (room, sent) = (self.packets.room_end(cwnd), self.packets.sent_bytes());
+        if let Some(entries) = &mut self.entries {
+            if sent == 0 {
+                entries.note(room, self.allowed.unwrap_or(now));
+            }
+            entries.forget(sent);
+        }
+        let (entered, new) = self.entry(due, limit);
+        let entered = entered.min(now);
+        Turn { sent: entered, paced_from: entered, new }
+    }
+
+    /// When the next packet entered its host's queue, if pacing allowed it at `due`; and whether it is a new one that goes before a lost
+    /// one. Of lost packets the time counts at which the first was found.
+    pub fn entry(&self, due: Time, limit: u64) -> (Time, bool) {
+        let earliest = self.allowed.map_or(due, |allowed| due.max(allowed));
+        let room = self.packets.new_end(limit).and_then(|end| self.entries.as_ref()?.time(end));
+        let new = room.map(|room| earliest.max(room));
+        match (new, self.packets.lost_since()) {
+            (Some(new), Some(lost)) if new < lost => (new, true),
+            (_, Some(lost)) => (earliest.max(lost), false),
+            (new, None) => (new.unwrap_or(earliest), false),
+        }
+    }
+
+    /// The window is `cwnd` now, after an answer or a timer.
+    #[inline]
+    pub fn note_room(&mut self, now: Time, cwnd: Bytes) {
+        if let Some(entries) = &mut self.entries {
+            entries.note(self.packets.room_end(cwnd), now);
+        }
     }
 
     /// The time from which pacing goes on, after a packet that leaves at `now` and might have left at `due` as far as pacing goes.
@@ -78,5 +142,54 @@ fn chooser_of<'a>(first: &'a mut AnyChooser, planes: &'a mut Option<Box<Planes>>
     match planes {
         Some(planes) => &mut planes.choosers[usize::from(plane) - 1],
         None => first,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sender::Setting;
+    use super::*;
+    use farloop_cc::paths::{PathInfo, chooser};
+    use farloop_units::Delta;
+
+    const MSS: u64 = 1000;
+
+    /// Four packets left by 4 µs and are lost at 75 µs, a new one may follow by the pacing at `due`, and the window had room for `room`
+    /// packets from the start. Returns when the next packet entered, its number, and what leaves after it.
+    fn next_two(due: u64, room: u64) -> (Time, [u64; 2]) {
+        let us = |n| Time::ZERO + Delta::from_us(n);
+        let (base_rtt, rto, cwnd) = (Delta::from_us(10), Delta::from_us(71), Bytes::new(room * MSS));
+        let (bdp, rto_growth, whole_packets, overtaken, code) = (20 * MSS, false, true, None, None);
+        let setting = Setting { mss: MSS, base_rtt, bdp, rto, rto_growth, whole_packets, overtaken, code };
+        let mut random = RandomStream::new(1, "paths", 0);
+        let info = PathInfo { base_rtt, bdp_packets: 20, mss: Bytes::new(MSS) };
+        let mut own = MultipathSender {
+            packets: SelectiveRepeat::new(&setting),
+            chooser: chooser("single").expect("a chooser").start(&info, &mut random),
+            planes: None,
+            allowed: Some(Time::ZERO),
+            entries: Some(Box::default()),
+        };
+        let limit = 100 * MSS;
+        for at in 1..=4 {
+            let turn = own.turn(us(at), us(at), limit, cwnd);
+            assert_eq!(turn, Turn { sent: us(at), paced_from: us(at), new: false });
+            own.next(us(at), (limit, turn.new), (cwnd, 0), &mut random);
+        }
+        own.packets.on_timer(us(75), limit);
+        own.note_room(us(75), cwnd);
+        let turns = [us(due), us(due + 30)].map(|due| {
+            let turn = own.turn(due, us(200), limit, cwnd);
+            (turn.sent, own.next(us(200), (limit, turn.new), (cwnd, 0), &mut random).number)
+        });
+        (turns[0].0, turns.map(|(_, number)| number))
+    }
+
+    #[test]
+    fn a_repair_goes_behind_packets_that_entered_before_the_loss_was_found() {
+        let us = |n| Time::ZERO + Delta::from_us(n);
+        assert_eq!(next_two(60, 10), (us(60), [4, 0]), "a new one was there, then the repair");
+        assert_eq!(next_two(80, 10), (us(80), [0, 1]), "pacing lets the next one in after the loss");
+        assert_eq!(next_two(60, 4), (us(75), [0, 1]), "the window had no room for a new one before");
     }
 }

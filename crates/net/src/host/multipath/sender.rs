@@ -88,6 +88,8 @@ pub(crate) struct SelectiveRepeat {
     /// Sendings in their order: number and time. Their packets may have been delivered or lost since: look them up.
     flight: VecDeque<(u64, Time)>,
     lost: BTreeSet<u64>,
+    /// When the first of them was found.
+    lost_since: Time,
     /// Payload of the packets in flight, as far as it is known which are.
     outstanding: u64,
     /// Payload of the packets that are named as delivered, and of those that are presumed to be.
@@ -175,6 +177,7 @@ impl SelectiveRepeat {
             packets: VecDeque::new(),
             flight: VecDeque::new(),
             lost: BTreeSet::new(),
+            lost_since: Time::ZERO,
             outstanding: 0,
             identified: 0,
             presumed: BTreeSet::new(),
@@ -239,6 +242,22 @@ impl SelectiveRepeat {
         self.backoff > 0 || self.repair.is_some() || !self.lost.is_empty()
     }
 
+    /// The end of the payload that a window of `cwnd` has room for, as new packets after all that are to be sent again.
+    pub fn room_end(&self, cwnd: Bytes) -> u64 {
+        let unsettled = self.in_flight().saturating_add(self.lost.len() as u64 * self.mss);
+        self.sent.saturating_add(cwnd.get()).saturating_sub(unsettled)
+    }
+
+    /// The least end of room that the next new packet needs; `None` if there is none.
+    pub fn new_end(&self, limit: u64) -> Option<u64> {
+        (self.sent < self.end(limit)).then_some(self.sent + self.room + 1)
+    }
+
+    /// When the first lost packet was found, if some are to be sent again.
+    pub fn lost_since(&self) -> Option<Time> {
+        (!self.lost.is_empty()).then_some(self.lost_since)
+    }
+
     /// As [`super::super::rdma::GoBackN::can_send`].
     #[inline]
     pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
@@ -248,12 +267,12 @@ impl SelectiveRepeat {
         (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight + room < cwnd.get())
     }
 
-    /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one.
-    pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
+    /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one, and a `new` one where that is asked for.
+    pub fn next(&mut self, now: Time, (limit, new): (u64, bool), cwnd: Bytes, entropy: Entropy) -> Next {
         let limit = self.end(limit);
         self.now = now;
         let packet = Packet { sent: now, entropy, place: Place::InFlight, plane: self.plane };
-        let again = if self.lost.is_empty() { None } else { self.lost.pop_first() };
+        let again = if self.lost.is_empty() || new { None } else { self.lost.pop_first() };
         let number = match again {
             Some(number) => {
                 self.packets[(number - self.base) as usize] = packet;
@@ -505,6 +524,9 @@ impl SelectiveRepeat {
         self.outstanding -= payload;
         if self.presumed.contains(&number) {
             self.repeats -= payload;
+        }
+        if self.lost.is_empty() {
+            self.lost_since = self.now;
         }
         self.lost.insert(number);
         self.forget_stale();

@@ -62,7 +62,8 @@ pub(super) fn endpoint(
         Box::new(planes)
     });
     let allowed = spec.entry_pacing.then_some(Time::ZERO);
-    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed };
+    let entries = spec.entry_times.then(Box::default);
+    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed, entries };
     Endpoint::Multipath(Box::new(own))
 }
 
@@ -109,14 +110,16 @@ impl Senders {
         id: SenderId,
     ) -> Option<(Packet, Sent)> {
         let sender = &mut self.states[id];
-        let paced_from = match &sender.endpoint {
-            Endpoint::Multipath(own) if own.allowed.is_some() => own.paced_from(sender.next_send(), cx.now),
+        let due = match &sender.endpoint {
+            Endpoint::Multipath(own) if own.allowed.is_some() => sender.next_send(),
             _ => cx.now,
         };
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
+        let turn = own.turn(due, cx.now, sender.limit, sender.control.cwnd);
         let starts_timer = own.packets.is_idle();
         let plane = host_cx.plane;
-        let next = own.next(cx.now, sender.limit, (sender.control.cwnd, plane), &mut host_cx.random);
+        let data = (sender.limit, turn.new);
+        let next = own.next(cx.now, data, (sender.control.cwnd, plane), &mut host_cx.random);
         let sent = Sent {
             seq: Bytes::new(next.offset),
             payload: Bytes::new(next.payload),
@@ -130,9 +133,9 @@ impl Senders {
         }
         let dst = if plane == 0 { sender.dst } else { cx.network.nics.address(sender.dst, plane) };
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, dst, wire);
-        (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
+        (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), turn.sent);
         packet.flags = if next.wants_ack { ASKS } else { 0 };
-        (sender.last_send, sender.last_wire) = (paced_from, wire);
+        (sender.last_send, sender.last_wire) = (turn.paced_from, wire);
         sender.record.counts.packets += 1;
         sender.record.counts.retransmitted += u64::from(next.again);
         if starts_timer {

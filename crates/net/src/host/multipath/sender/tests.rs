@@ -29,7 +29,7 @@ fn sender() -> SelectiveRepeat {
 
 /// Sends `count` packets, one per microsecond from `from` on, with entropy values that are their numbers.
 fn send(sender: &mut SelectiveRepeat, from: u64, count: u64) -> Vec<Next> {
-    (from..from + count).map(|at| sender.next(us(at), 1 << 40, Bytes::MAX, at as u16)).collect()
+    (from..from + count).map(|at| sender.next(us(at), (1 << 40, false), Bytes::MAX, at as u16)).collect()
 }
 
 fn answer(number: u64, sent: u64, received: Received) -> Answer {
@@ -64,7 +64,7 @@ fn timeouts_that_do_not_grow_are_the_same_after_each_loss() {
         sender.rto_growth = rto_growth;
         let mut now = us(0);
         [0, 1, 2].map(|_| {
-            sender.next(now, MSS, Bytes::MAX, 0);
+            sender.next(now, (MSS, false), Bytes::MAX, 0);
             let wait = sender.timer().since(now);
             now = sender.timer();
             sender.on_timer(now, MSS);
@@ -86,9 +86,9 @@ fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
     let (kind, payload, in_flight) = (PacketLossKind::Trimmed, Bytes::new(MSS), Bytes::new(3000));
     let loss = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
     assert_eq!((&sender.losses[..], &sender.fates[..]), (&[loss][..], &[(0, 1, PathFeedback::Nack)][..]));
-    let again = sender.next(us(12), 1 << 40, Bytes::MAX, 99);
+    let again = sender.next(us(12), (1 << 40, false), Bytes::MAX, 99);
     assert_eq!((again.number, again.entropy, again.again, again.wants_ack), (1, 99, true, true));
-    assert_eq!(sender.next(us(13), 1 << 40, Bytes::MAX, 0).number, 4);
+    assert_eq!(sender.next(us(13), (1 << 40, false), Bytes::MAX, 0).number, 4);
     // The same NACK once more is of a copy that is no longer in flight.
     assert_eq!(sender.on_nack(us(14), 1 << 40, &nack).loss, None);
     assert_eq!((sender.losses.len(), sender.in_flight()), (1, 5000));
@@ -146,7 +146,7 @@ fn one_and_a_half_windows_overtake_a_gap() {
     assert_eq!(meaning.loss.map(|l| l.kind), Some(LossKind::FastRetransmit));
     assert_eq!(sender.losses.iter().map(|l| l.kind).collect::<Vec<_>>(), [PacketLossKind::Overtaken]);
     assert_eq!(sender.fates.last(), Some(&(0, 0, PathFeedback::Timeout)));
-    assert_eq!(sender.next(us(22), 1 << 40, cwnd, 7).number, 0);
+    assert_eq!(sender.next(us(22), (1 << 40, false), cwnd, 7).number, 0);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_late_first_copy_takes_a_lost_packet_out_of_the_queue() {
     let mut receiver = receiver_with([0]);
     let meaning = sender.on_ack(us(76), 1 << 40, Bytes::MAX, &answer(0, 0, receiver.answer(0)));
     assert_eq!((meaning.acked, sender.lost.len(), sender.in_flight()), (Bytes::new(MSS), 0, 1000));
-    assert_eq!(sender.next(us(77), 1 << 40, Bytes::MAX, 0).number, 2);
+    assert_eq!(sender.next(us(77), (1 << 40, false), Bytes::MAX, 0).number, 2);
 }
 
 /// The receiver counts packets whose ACKs are not there yet: they are no longer in flight, whichever they are.
@@ -209,7 +209,7 @@ fn packets_counted_without_a_name_leave_the_flight_once() {
     let window = |sender: &mut SelectiveRepeat, at| -> Vec<u64> {
         let mut numbers = Vec::new();
         while sender.can_send(1 << 40, cwnd) {
-            numbers.push(sender.next(us(at), 1 << 40, cwnd, 0).number);
+            numbers.push(sender.next(us(at), (1 << 40, false), cwnd, 0).number);
         }
         numbers
     };
@@ -227,7 +227,7 @@ fn packets_counted_without_a_name_leave_the_flight_once() {
 fn the_sender_asks_where_the_receiver_would_wait() {
     let mut sender = sender();
     let next = |sender: &mut SelectiveRepeat, at, limit, packets| {
-        sender.next(Time::from_ps(at), limit, Bytes::new(packets * MSS), 0).wants_ack
+        sender.next(Time::from_ps(at), (limit, false), Bytes::new(packets * MSS), 0).wants_ack
     };
     assert!(next(&mut sender, 0, 1 << 40, 100), "the first one");
     assert!(!next(&mut sender, 1, 1 << 40, 100));
@@ -337,7 +337,7 @@ proptest! {
             prop_assert!(steps < 200_000, "it does not finish");
             while sender.can_send(size, cwnd) {
                 now += Delta::from_ns(1);
-                let next = sender.next(now, size, cwnd, 0);
+                let next = sender.next(now, (size, false), cwnd, 0);
                 prop_assert_eq!(next.payload, (size - next.offset).min(MSS));
                 first += if next.again { 0 } else { next.payload };
                 if next.again && counted_packets(&sender, size, &order).contains(&next.number) {
