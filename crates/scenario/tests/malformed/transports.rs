@@ -36,7 +36,7 @@ fn transports() {
     let entry = "kind = \"multipath\"\nentry_times = true\n";
     let flow = "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n";
     for (bad, expected) in [
-        (format!("{entry}{flow}"), ["bad.toml:9: transport.entry_times: without entry_pacing", "entry_pacing = true"]),
+        (format!("{entry}{flow}"), ["bad.toml:8: transport.entry_times: without entry_pacing", "entry_pacing = true"]),
         (
             format!("{entry}entry_pacing = true\n{flow}"),
             ["transport.entry_times: overtaken packets", "overtaken = \"none\""],
