@@ -9,7 +9,7 @@ does not have stay unchanged. The keys:
     page                the page, from the checkout's root
     [picture]           file, heads of the axes, and panels: the titles and tables that are drawn, line by line
     [defaults]          keys of all tables
-    [[table]]           name (the page's marker), study (one or several), where, rows (a key), columns and cell
+    [[table]]           name (the page's marker), study (one or several), where, rows (a key, or "study"), columns and cell
 
 Conditions and values are expressions over the columns of points.parquet, as in a study's `where`. A missing value counts as 0.
 """
@@ -40,9 +40,11 @@ def evaluate(expression: str, row: Row) -> Any:
 
 
 def points(out: Path, studies: Sequence[str]) -> list[Row]:
-    """Returns the points of studies that ran; none if an output is missing."""
-    files = [out / study / "points.parquet" for study in studies]
-    return [row for file in files for row in pq.read_table(file).to_pylist()] if all(f.is_file() for f in files) else []
+    """Returns the points of studies that ran, each with the name of its study; none if an output is missing."""
+    files = {study: out / study / "points.parquet" for study in studies}
+    if not all(file.is_file() for file in files.values()):
+        return []
+    return [{**row, "study": study} for study, file in files.items() for row in pq.read_table(file).to_pylist()]
 
 
 def cell(keys: Mapping[str, Any], row: Row | None) -> str:

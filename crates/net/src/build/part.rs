@@ -136,6 +136,11 @@ fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded
     };
     let recipients = outlets.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
     hosts.ranks.begin(network, &mut context, &layout.own.hosts);
+    hosts.late = layout
+        .own
+        .hosts
+        .iter()
+        .any(|(_, host)| context.port_of(network.host_ports[*host]).is_some_and(|port| context.ports[port].lazy));
     if !all_punctual {
         context.fast_path = FastPath {
             part: fast_path::of_part(&context, &switches),

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
 //! | [`nic`] | the next flow to send, with [`paced`] and [`send_order`] |
+//! | [`agenda`] | starts and stops of flows |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
 //! | [`account`], [`accounting`] | the limit of a flow, and its time under each |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | repair of losses: one contract, three transports |
@@ -19,6 +20,7 @@
 
 pub(crate) mod account;
 pub(crate) mod accounting;
+mod agenda;
 pub(crate) mod connections;
 pub(crate) mod credit;
 pub(crate) mod departure;
@@ -51,10 +53,10 @@ use crate::livelock::{Livelock, MAX_EVENTS, Offender};
 use crate::packet::{CUT, DATA, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
 use crate::partition::Partition;
+pub(crate) use agenda::Agenda;
 use dependent_flows::DependentFlows;
 use farloop_engine::RandomStream;
 use farloop_network::Network;
-use farloop_network::flows::Flows;
 use farloop_units::{Delta, Time};
 use host_context::HostContext;
 use nic::Nic;
@@ -95,38 +97,12 @@ pub(crate) struct Host {
 /// The hosts of a part, with the ends of flows that they have.
 pub(crate) struct Hosts {
     hosts: Table<HostId, Host>,
+    /// Ports of hosts may be late ([`crate::departures`]).
+    pub late: bool,
     pub senders: Senders,
     pub receivers: Receivers,
     pub dependent_flows: DependentFlows,
     pub ranks: Ranks,
-}
-
-/// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Agenda(u32);
-
-// The lowest bit tells a stop from a start.
-const _: () = assert!(Flows::MAX <= 1 << 31);
-
-impl Agenda {
-    pub fn start(flow: FlowId) -> Agenda {
-        Agenda(flow.0 << 1)
-    }
-    pub fn stop(flow: FlowId) -> Agenda {
-        Agenda(flow.0 << 1 | 1)
-    }
-    fn flow(self) -> FlowId {
-        FlowId(self.0 >> 1)
-    }
-    fn is_stop(self) -> bool {
-        self.0 & 1 == 1
-    }
-
-    /// When it is due.
-    fn time(self, network: &Network) -> Time {
-        let flow = network.flows.get(self.flow());
-        if self.is_stop() { flow.stop } else { flow.start }
-    }
 }
 
 impl Hosts {
@@ -135,6 +111,7 @@ impl Hosts {
         let flows = network.flows.len();
         Hosts {
             hosts: Table::new(),
+            late: true,
             senders: Senders::new(flows, network.persistent, network.nic_order),
             receivers: Receivers::new(flows),
             dependent_flows: DependentFlows::new(network),
@@ -267,6 +244,9 @@ impl Hosts {
 
     /// Sends the packets that were due at all hosts by `until`.
     pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
+        if !self.late {
+            return;
+        }
         let now = std::mem::replace(&mut cx.now, until);
         for host in self.hosts.keys() {
             self.hosts[host].catch_up::<false>(cx, &mut self.senders);

@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::sender::Senders;
-use crate::ids::{PortId, Slot};
+use crate::ids::Slot;
 use crate::part_context::PartContext;
 use farloop_units::{Bytes, Time};
 
@@ -83,11 +83,10 @@ impl Host {
 
     /// Schedules the next call of the transmitter of each port.
     fn arm_all(&mut self, cx: &mut PartContext) {
-        let Some(ports) = &self.ports else { return };
-        let all: Vec<PortId> = ports.ports.iter().map(|port| port.port).collect();
         let at_hand = self.port;
-        for port in all {
-            self.port = port;
+        let count = self.ports.as_ref().map_or(0, |ports| ports.ports.len());
+        for place in 0..count {
+            self.port = self.ports.as_ref().map_or(at_hand, |ports| ports.ports[place].port);
             self.arm_sprayed(cx);
         }
         self.port = at_hand;

@@ -30,8 +30,8 @@ params! {
         /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one,
         /// "tor1<->eps#2" for the second of parallel links; "*" matches any characters, "?" any one.
         link: Option<OneOrMore> = None;
-        /// "down": the link carries no packets and loses those on it. "up": it carries packets again. In both directions, between
-        /// switches only.
+        /// "down": the link carries no packets and loses those on it. "up": it carries packets again. In both directions; a host's
+        /// link may fail as well.
         state: Option<LinkState> = None;
         /// Rate from the next packet on.
         rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
