@@ -42,3 +42,26 @@ def test_another_implementation_counts_the_same_marks() -> None:
     assert lines[0] == {"format": "farloop accecn vectors", "version": 1}
     for number, ack in enumerate(lines[1:], start=2):
         assert marked_packets(ack) == ack["marked"], f"line {number}: {ack}"
+
+
+def state_after(line: dict[str, str | bool]) -> str:
+    """What becomes of the state of an entropy value of MRC, written from the table of `spec/mrc.md` alone."""
+    before, event = str(line["from"]), line["event"]
+    if event == "deny":
+        return "denied"
+    if before == "denied":
+        return "good" if event == "allow" else before
+    if before in ("good", "skip") and event in ("lost", "always-skip"):
+        return "assumed-bad" if line["may_leave"] else before
+    if before == "assumed-bad" and event in ("probed", "probed-marked"):
+        return "skip" if event == "probed-marked" and line["mark_skips"] else "good"
+    changes = {("good", "skip-once"): "skip", ("good", "trimmed"): "skip", ("skip", "passed"): "good"}
+    return changes.get((before, str(event)), before)
+
+
+def test_another_implementation_knows_the_same_states() -> None:
+    lines = [json.loads(line) for line in (VECTORS.parent / "mrc.jsonl").read_text().splitlines()]
+    assert lines[0] == {"format": "farloop mrc vectors", "version": 1}
+    assert len(lines) == 1 + 4 * 9 * 4
+    for line in lines[1:]:
+        assert state_after(line) == line["to"], line

@@ -394,6 +394,9 @@ pub trait Sender: Send {
     fn credit_demand(&mut self, _backlog: Bytes) -> Bytes {
         Bytes::new(0)
     }
+    /// The receiver asks for a smaller window: Rcv_Cwnd_Pend of the acknowledgement whose [`Sender::on_ack`] follows, 0 to 127, and 0
+    /// to restore the window before the first one (Ultra Ethernet 1.0, §3.6.13). Called where it is not 0, and once where it is again.
+    fn on_receiver_penalty(&mut self, _penalty: u8) {}
     /// Telemetry that a switch on the way took off a data packet and sent back arrived: of the hops up to that switch, in path order.
     fn on_telemetry(&mut self, _ctx: &mut Ctx<'_>, _int: &[IntRecord]) {}
     /// An armed timer fired.

@@ -180,7 +180,7 @@ impl PartContext {
             return false;
         }
         let packet = &mut self.packets[slot];
-        if packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
+        if matches!(packet.kind, PacketKind::Data | PacketKind::Probe) && packet.flags & NOT_ECT == 0 {
             packet.flags |= MARKED;
             self.stats[out].row.marked += 1;
             self.trace_mark(out, slot);

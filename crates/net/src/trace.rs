@@ -318,6 +318,7 @@ fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     match packet.kind {
         PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
         PacketKind::Credit => packet.number(),
+        PacketKind::Probe => u64::from(packet.entropy()),
         // No flow's: a link sends them.
         PacketKind::Xoff | PacketKind::Xon => 0,
         _ => packet.offset(cx.network()).saturating_sub(begin),
@@ -339,6 +340,7 @@ fn describe(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
         PacketKind::ReceiveRate => (Kind::ReceiveRate, packet.seq),
         PacketKind::Telemetry => (Kind::Telemetry, 0),
         PacketKind::Credit => (Kind::Credit, packet.number()),
+        PacketKind::Probe => (Kind::Probe, offset),
         PacketKind::Xoff => (Kind::Pause { class: packet.value }, 0),
         PacketKind::Xon => (Kind::Resume { class: packet.value }, 0),
     };

@@ -50,6 +50,7 @@ fn kind(packet: &Packet) -> Kind {
         | PacketKind::Quantized
         | PacketKind::ReceiveRate
         | PacketKind::Telemetry
+        | PacketKind::Probe
         | PacketKind::Xoff
         | PacketKind::Xon => Kind::Signal,
     }

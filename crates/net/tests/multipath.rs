@@ -194,7 +194,7 @@ proptest! {
     #[test]
     fn everything_arrives_over_lossy_paths(
         name in prop::sample::select(vec!["fixed", "reno", "dctcp", "rccc"]),
-        paths_name in prop::sample::select(vec!["single", "oblivious", "reps", "mixed", "bitmap", "plb", "flowlet", "subflows", "random"]),
+        paths_name in prop::sample::select(vec!["single", "oblivious", "reps", "mixed", "bitmap", "plb", "flowlet", "subflows", "random", "mrc"]),
         ecmp in prop::sample::select(vec![Ecmp::Entropy, Ecmp::Packet, Ecmp::Adaptive, Ecmp::Flow]),
         loss in 0.0..0.05,
         trim in any::<bool>(),

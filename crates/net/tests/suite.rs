@@ -23,6 +23,7 @@ mod limits;
 mod link_events;
 mod loops;
 mod mlcc;
+mod mrc;
 mod multipath;
 mod network_rows;
 mod noise;

@@ -1,10 +1,10 @@
-//! `[transport] preset`: TCP as the hosts of a Linux version have it, key by key.
+//! `[transport] preset`: TCP as the hosts of a Linux version have it, key by key; multipath endpoints as a specification has them.
 //!
 //! Where a key is the same in both versions and equal to the default it is named all the same: defaults may move, presets must not.
 
 use crate::sections::{
-    AccEcnAcksChoice, AccEcnOptionChoice, BackoffEndChoice, ConnectionsChoice, EcnChoice, HostsChoice, PacingChoice,
-    RecoveryChoice, RtoFloorChoice, TcpKeys,
+    AccEcnAcksChoice, AccEcnOptionChoice, BackoffEndChoice, ConnectionsChoice, EcnChoice, EndpointsChoice, HostsChoice,
+    MultipathKeys, PacingChoice, PathsChoice, RecoveryChoice, RtoFloorChoice, TcpKeys,
 };
 use farloop_units::{Bytes, Delta};
 
@@ -66,6 +66,19 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
             timer_tick: Delta::from_ms(4),     // a jiffy; CONFIG_HZ = 250 is Kconfig's default
             timestamp_tick: Delta::from_ms(1), // TCP_TS_HZ; tcp_usec_ts is off unless a route asks for it
             ..linux(preset)
+        },
+    }
+}
+
+/// The keys of multipath endpoints with a preset; the defaults for none.
+pub(crate) fn multipath_keys(preset: EndpointsChoice) -> MultipathKeys {
+    match preset {
+        EndpointsChoice::None => MultipathKeys::default(),
+        EndpointsChoice::Mrc => MultipathKeys {
+            preset,
+            paths: PathsChoice::Mrc,
+            ack_bytes: Some(Bytes::new(4096)), // MRC-Client, core/mrc_responder.py: a SACK for 4,096 B
+            ..MultipathKeys::default()
         },
     }
 }

@@ -88,6 +88,8 @@ choice! {
         Symmetric = "symmetric",
         /// The queues.
         Adaptive = "adaptive",
+        /// The sender.
+        Source = "source",
     }
 }
 
@@ -200,7 +202,9 @@ macro_rules! switch_section {
                 /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path; with transport.kind =
                 /// "multipath" all with the same entropy value, so that the sender chooses. "packet": the switch sprays packets over all
                 /// paths, so they arrive out of order. "symmetric": one path for a flow, with ACKs on the same links as their data.
-                /// "adaptive": each packet goes by the port with the least data waiting (adaptive routing).
+                /// "adaptive": each packet goes by the port with the least data waiting (adaptive routing). "source": the entropy value
+                /// itself names the port (source routing, as MRC over SRv6): its lower eight bits at a switch with hosts, the upper ones
+                /// at others, modulo the number of ports. Needs transport.kind = "multipath".
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// Order of the waiting data at a port, class by class. "fifo": first in, first out. "drr": deficit round robin,
                 /// where flows with waiting packets take turns (Shreedhar and Varghese, SIGCOMM 1995).
@@ -302,6 +306,7 @@ macro_rules! switch_section {
                         EcmpChoice::Packet => Ecmp::Packet,
                         EcmpChoice::Symmetric => Ecmp::Symmetric,
                         EcmpChoice::Adaptive => Ecmp::Adaptive,
+                        EcmpChoice::Source => Ecmp::Source,
                     },
                     flow_queues: self.flow_queues,
                     scheduling: None,

@@ -6,8 +6,8 @@ use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 use farloop_cc::paths::{ChooserParams, chooser, choosers};
 use farloop_net::spec::{
-    self, AccEcnOption, EcnFeedback, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind,
-    TransportSpec,
+    self, AccEcnOption, CodingSpec, EcnFeedback, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec,
+    TransportKind, TransportSpec,
 };
 use farloop_units::{Delta, ParamType};
 
@@ -60,7 +60,9 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
             (common, EndpointKeys::Tcp(keys))
         }
         TransportChoice::Multipath => {
-            let keys: MultipathKeys = section.read(&[], &others)?;
+            let MultipathKeys { preset, .. } = section.read(&[], &others)?;
+            let keys = section.read_onto(host_presets::multipath_keys(preset), &[], &others)?;
+            check_mrc(&section, &keys)?;
             let chooser = read_choosers(&section, &word(&keys.paths))?;
             (common, EndpointKeys::Multipath(keys, chooser))
         }
@@ -83,6 +85,22 @@ fn read_choosers(section: &Section<'_>, taken: &str) -> Result<ChooserParams, Di
         }
     }
     Ok(chosen)
+}
+
+/// MRC has no blocks: its receivers answer packets, and its timers are those of probes.
+fn check_mrc(section: &Section<'_>, keys: &MultipathKeys) -> Result<(), Diagnostic> {
+    if keys.paths != PathsChoice::Mrc {
+        return Ok(());
+    }
+    if keys.entry_times {
+        let problem = "probes of paths = \"mrc\" find losses by the times at which packets left";
+        return Err(section.diagnostic("entry_times", problem, "expected false, or other paths"));
+    }
+    if matches!(keys.coding.0, CodingSpec::Own | CodingSpec::None) {
+        return Ok(());
+    }
+    let problem = "blocks are not repaired by the SACKs of paths = \"mrc\"";
+    Err(section.diagnostic("coding", problem, "expected \"none\", or other paths"))
 }
 
 /// One start for all excludes another one; a preset's start for the hosts gives way.
@@ -234,6 +252,7 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
 
 fn multipath_spec(keys: &MultipathKeys, paths: &ChooserParams) -> MultipathSpec {
     let &MultipathKeys {
+        preset: _,
         paths: _,
         rto,
         rto_across,

@@ -120,6 +120,7 @@ fn roce(packet: &Packet, flow: u32) -> Vec<u8> {
         PacketKind::ReceiveRate => (0xC1, 0, &[]),
         PacketKind::Telemetry => (0xC2, 0, &[]),
         PacketKind::Credit => (0xC3, 0, &[]),
+        PacketKind::Probe => (0xC4, 0, &[]),
         PacketKind::Data | PacketKind::Pause { .. } | PacketKind::Resume { .. } => (0x07, 0, &[]),
     };
     let mut transport = vec![opcode, 0, 0xFF, 0xFF, congestion];

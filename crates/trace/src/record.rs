@@ -164,6 +164,8 @@ pub enum PacketKind {
     Telemetry,
     /// Credit that a receiving host grants (RCCC).
     Credit,
+    /// A probe of a path, or its answer (MRC); its sequence is the entropy value.
+    Probe,
     /// A PFC frame that stops a priority.
     Pause {
         /// Priority, 0 to 7.
@@ -187,6 +189,7 @@ impl fmt::Display for PacketKind {
             PacketKind::ReceiveRate => "receiving rate",
             PacketKind::Telemetry => "telemetry",
             PacketKind::Credit => "credit",
+            PacketKind::Probe => "probe",
             PacketKind::Pause { .. } => "PFC pause",
             PacketKind::Resume { .. } => "PFC resume",
         })

@@ -26,6 +26,7 @@ fn packet() -> impl Strategy<Value = Packet> {
         Just(PacketKind::Quantized),
         Just(PacketKind::ReceiveRate),
         Just(PacketKind::Credit),
+        Just(PacketKind::Probe),
         Just(PacketKind::Telemetry),
         any::<u8>().prop_map(|class| PacketKind::Pause { class }),
         any::<u8>().prop_map(|class| PacketKind::Resume { class }),

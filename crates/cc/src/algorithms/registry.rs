@@ -131,6 +131,7 @@ macro_rules! registry {
                 fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal);
                 fn on_credit(&mut self, ctx: &mut Ctx<'_>, total: Bytes);
                 fn credit_demand(&mut self, backlog: Bytes) -> Bytes;
+                fn on_receiver_penalty(&mut self, penalty: u8);
                 fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]);
                 fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId);
             }

@@ -12,7 +12,7 @@
 //! let mut params = chooser("reps").unwrap();
 //! params.set("paths", &Value::Int(8)).unwrap();
 //! let mut random = RandomStream::new(1, "paths", 0);
-//! let info = PathInfo { base_rtt: Delta::from_us(12), bdp_packets: 144, mss: Bytes::new(4096) };
+//! let info = PathInfo { base_rtt: Delta::from_us(12), bdp_packets: 144, mss: Bytes::new(4096), planes: 1 };
 //! let mut reps = params.start(&info, &mut random);
 //!
 //! // An entropy value that came back without a mark is used again.
@@ -28,6 +28,7 @@ mod registry;
 pub mod bitmap;
 pub mod flowlet;
 pub mod mixed;
+pub mod mrc;
 pub mod oblivious;
 pub mod plb;
 pub mod random;
@@ -50,6 +51,7 @@ choosers! {
     Flowlet = flowlet::Flowlet,
     Subflows = subflows::Subflows,
     Random = random::Random,
+    Mrc = mrc::Mrc,
 }
 
 /// An entropy value: 16 bits of header that switches hash (Ultra Ethernet 1.0, §3.5; the UDP source port of RoCEv2 does the same).
@@ -77,6 +79,8 @@ pub struct PathInfo {
     pub bdp_packets: u32,
     /// Payload of a full-size packet.
     pub mss: Bytes,
+    /// Number of planes that the flow has, each with a chooser of its own.
+    pub planes: u32,
 }
 
 /// Clock, window and randomness for one call of a chooser.

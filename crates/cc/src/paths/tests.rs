@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// A flow of 144 packets of 4096 B in 12 us.
 pub(super) fn info() -> PathInfo {
-    PathInfo { base_rtt: Delta::from_us(12), bdp_packets: 144, mss: Bytes::new(4096) }
+    PathInfo { base_rtt: Delta::from_us(12), bdp_packets: 144, mss: Bytes::new(4096), planes: 1 }
 }
 
 /// Calls a chooser with a clock, a flight and randomness of its own.
@@ -35,7 +35,7 @@ impl ChooserDriver {
 #[test]
 fn names_are_unique_and_every_text_is_present() {
     let infos: Vec<ChooserInfo> = choosers().collect();
-    assert_eq!(infos.len(), 9);
+    assert_eq!(infos.len(), 10);
     for (i, info) in infos.iter().enumerate() {
         assert!(infos[..i].iter().all(|other| other.name != info.name), "{} twice", info.name);
         assert!(!info.summary.is_empty() && !info.source.is_empty());

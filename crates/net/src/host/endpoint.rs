@@ -84,7 +84,7 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => state.timer(),
             Endpoint::Tcp(tcp) => tcp.inner.timer(),
-            Endpoint::Multipath(sender) => sender.packets.timer(),
+            Endpoint::Multipath(sender) => sender.timer(),
         }
     }
 

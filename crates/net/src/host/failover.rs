@@ -22,6 +22,7 @@ pub(crate) fn on_link_down(all: &mut Hosts, cx: &mut PartContext, id: HostId) {
     }
     let first = all.turn_to(cx, id);
     let host = &mut all.hosts[first];
+    host.host_cx.down |= 1 << host.host_cx.plane;
     cx.arm(host.port, Time::NEVER);
     cx.ports[host.port].busy_until = Time::NEVER;
     for slot in cx.drain(host.port).0 {
@@ -39,6 +40,7 @@ pub(crate) fn on_link_up(all: &mut Hosts, cx: &mut PartContext, id: HostId) {
     }
     let first = all.turn_to(cx, id);
     let host = &mut all.hosts[first];
+    host.host_cx.down &= !(1 << host.host_cx.plane);
     cx.ports[host.port].busy_until = cx.now;
     host.kick_all(cx, &mut all.senders);
 }

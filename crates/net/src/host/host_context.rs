@@ -21,6 +21,8 @@ pub(crate) struct HostContext {
     port: HostId,
     /// The place of the port at which something happens, where the host sprays; else 0.
     pub plane: u8,
+    /// Ports that are down, a bit each, where the host sprays.
+    pub down: u64,
     pub timers: Timers,
     pub random: RandomStream,
     /// ACKs and signals that wait for the host to queue them, in this order.
@@ -32,7 +34,16 @@ pub(crate) struct HostContext {
 impl HostContext {
     /// The context of the endpoints at a NIC port of `host`, with their own randomness.
     pub fn new(host: HostId, port: HostId, random: RandomStream) -> HostContext {
-        HostContext { host, port, plane: 0, timers: Timers::default(), random, outgoing: Vec::new(), credit: None }
+        HostContext {
+            host,
+            port,
+            plane: 0,
+            down: 0,
+            timers: Timers::default(),
+            random,
+            outgoing: Vec::new(),
+            credit: None,
+        }
     }
 
     /// Arms a timer of a flow's half ([`Time::NEVER`] disarms).

@@ -13,7 +13,7 @@
 //! | [`connections`], [`dependent_flows`] | TCP connections that outlive their flows; flows that begin when others are over |
 //! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
 //! | [`noise`], [`stalls`] | delay noise; times in which a host handles nothing |
-//! | [`sprayed_ports`], [`spraying`], [`failover`] | flows that send by whichever NIC port is free; links that fail |
+//! | [`sprayed_ports`], [`spraying`], [`failover`], [`probing`] | flows that send by whichever NIC port is free; links that fail; probes |
 //!
 //! PFC frames and control packets go first, then data in the order of the NIC. Calls run down: endpoints never call the host, they return
 //! the work that is left for it ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
@@ -33,6 +33,7 @@ pub(crate) mod multipath;
 pub(crate) mod nic;
 pub(crate) mod noise;
 pub(crate) mod paced;
+mod probing;
 pub(crate) mod ranks;
 pub(crate) mod rdma;
 pub(crate) mod receiver;
@@ -199,6 +200,7 @@ impl Hosts {
                 host.post::<FAST>(cx, senders);
                 return;
             }
+            PacketKind::Probe => return probing::receive(self, cx, id, slot),
             _ => senders.on_signal(cx, &mut host.host_cx, slot),
         };
         hosts[home].settle::<FAST>(cx, senders, after);
@@ -343,6 +345,7 @@ impl Hosts {
                     // A flow that has moved leaves its timers where they were set.
                     let home = if host.moves { host.home_of(cx, senders, id, entry.flow) } else { id };
                     let after = senders.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
+                    host.post::<false>(cx, senders);
                     hosts[home].settle::<false>(cx, senders, after);
                 }
                 Side::Receiver => {
@@ -429,6 +432,7 @@ impl Host {
     }
 
     fn post_all<const FAST: bool>(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        let place = self.host_cx.plane;
         for at in 0..self.host_cx.outgoing.len() {
             let slot = self.host_cx.outgoing[at];
             if FAST {
@@ -436,7 +440,7 @@ impl Host {
                 continue;
             }
             if self.sprays {
-                self.address_reply(cx, slot);
+                self.address_reply(cx, slot, place);
             } else if self.moves {
                 let (nics, dst) = (&cx.network.nics, &mut cx.packets[slot].dst);
                 *dst = nics.address(nics.first(*dst), nics.place(self.number));
@@ -564,17 +568,5 @@ impl Host {
                 cx.counters.count_victim(flow);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The sizes in the section on memory of docs/network-model.md: the flow, its places in the tables of senders and receivers, its start
-    /// on the agenda.
-    #[test]
-    fn flows_that_do_not_run_are_small() {
-        assert_eq!(32 + 2 * size_of::<u32>() + size_of::<Agenda>(), 44);
     }
 }

@@ -235,6 +235,7 @@ impl Receivers {
                     Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
                     None => AnyOrder::default(),
                 };
+                state.mrc = packets::mrc_receiver(network, host_cx, info.base_rtt, flow);
                 (state.ack_bytes, state.trims) = (network.ack_bytes(flow, info.base_rtt).get(), info.trims);
                 Endpoint::Multipath(Box::new(state))
             }

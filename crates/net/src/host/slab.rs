@@ -114,7 +114,15 @@ impl<K: Key> Lives<K> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Agenda;
     use super::*;
+
+    /// The sizes in the section on memory of docs/network-model.md: the flow, its places in the tables of senders and receivers, its start
+    /// on the agenda.
+    #[test]
+    fn flows_that_do_not_run_are_small() {
+        assert_eq!(32 + 2 * size_of::<u32>() + size_of::<Agenda>(), 44);
+    }
     use crate::ids::SenderId;
 
     #[test]

@@ -1,8 +1,9 @@
 //! A host whose flows send by whichever NIC port is free ([`super::sprayed_ports`]).
 
-use super::Host;
 use super::sender::Senders;
+use super::{Host, probing};
 use crate::ids::Slot;
+use crate::packet::PacketKind;
 use crate::part_context::PartContext;
 use farloop_units::{Bytes, Time};
 
@@ -105,12 +106,21 @@ impl Host {
         cx.arm(self.port, at);
     }
 
-    /// Addresses an answer by the port by which it leaves, the one at hand; a control packet that answers nothing leaves by the next
-    /// one that leads to its destination.
-    pub(super) fn address_reply(&mut self, cx: &mut PartContext, slot: Slot) {
+    /// Addresses an answer by the port by which it leaves, the one at this place. A probe has its own port, and a control packet that
+    /// answers nothing leaves by the next one that leads to its destination.
+    pub(super) fn address_reply(&mut self, cx: &mut PartContext, slot: Slot, place: u8) {
         let (network, dst) = (&cx.network, cx.packets[slot].dst);
         let first = network.nics.first(dst);
-        if let Some(ports) = self.ports.as_mut().filter(|ports| !ports.answers) {
+        if cx.packets[slot].kind == PacketKind::Probe {
+            let answers = self.ports.as_ref().is_some_and(|ports| ports.answers);
+            self.turn_to(probing::plane(&cx.packets[slot]));
+            if !answers {
+                self.turn_to_any();
+            }
+        } else if self.ports.as_ref().is_some_and(|ports| ports.answers) {
+            // What left before may have turned the host to another port.
+            self.turn_to(place);
+        } else if let Some(ports) = self.ports.as_mut().filter(|ports| !ports.answers) {
             let leading = network.leading_ports(cx.routing, self.number, first);
             let count = ports.ports.len() as u8;
             let is_up = |place: &u8| cx.ports[ports.ports[usize::from(*place)].port].busy_until != Time::NEVER;

@@ -55,12 +55,15 @@ pub(crate) enum PacketKind {
     Trimmed,
     /// Receiver credit: above the entropy value of [`Packet::seq`] the credit granted to the flow in its life, in bytes on the wire.
     Credit,
+    /// Multipath: looks at a path ([`crate::host::probing`]); above the entropy value of [`Packet::seq`] an answer has the one that it
+    /// answers.
+    Probe,
 }
 
 /// The packet met congestion (ECN).
 pub(crate) const MARKED: u8 = 1;
 /// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet). NACK: the receiver asks for a block, whose last
-/// packet the NACK names.
+/// packet the NACK names. Probe: the sender asks what has arrived; ACK: it answers such a probe.
 pub(crate) const ASKS: u8 = 64;
 /// Multipath, ACK: the packet that it answers had arrived before.
 pub(crate) const DUPLICATE: u8 = 8;
@@ -78,7 +81,7 @@ pub(crate) const FIN: u8 = 16;
 pub(crate) const SYN: u8 = 32;
 /// TCP: requests the window.
 pub(crate) const PROBE: u8 = 64;
-/// TCP: a segment from the source that answers one (the ACK flag; of ACKs it goes without saying).
+/// TCP: a segment from the source that answers one (the ACK flag; of ACKs it goes without saying). Probe: it answers one.
 pub(crate) const ANSWERS: u8 = 128;
 
 /// Telemetry records that travel inside the packet; longer paths use the side table.

@@ -187,7 +187,7 @@ impl Ring {
 }
 
 /// All kinds, each at its number.
-const KINDS: [PacketKind; 12] = [
+const KINDS: [PacketKind; 13] = [
     PacketKind::Data,
     PacketKind::Bare,
     PacketKind::Ack,
@@ -200,6 +200,7 @@ const KINDS: [PacketKind; 12] = [
     PacketKind::Xon,
     PacketKind::Trimmed,
     PacketKind::Credit,
+    PacketKind::Probe,
 ];
 
 /// Where the small fields of a head stand in its last word, in bits.

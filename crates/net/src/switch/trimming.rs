@@ -54,6 +54,9 @@ impl Switches {
     pub(super) fn trim(&mut self, cx: &mut PartContext, s: SwitchId, out: PortId, slot: Slot) {
         let Some(trimming) = self.switches[s].trimming else { return };
         let last_hop = matches!(cx.network.ends[cx.numbers[out]].peer, NodeRef::Host(_));
+        if cx.packets[slot].kind == PacketKind::Probe {
+            return cx.lose(out, slot, Cause::QueueLimit);
+        }
         // The credit demand of its sender stays.
         cx.packets.remove_telemetry(slot);
         let packet = &mut cx.packets[slot];

@@ -156,7 +156,7 @@ impl Network {
     /// Returns true if some switch has a rule that goes before the routes, or its links may be down.
     #[inline]
     pub fn has_forwarders(&self) -> bool {
-        !self.timeline.routes.is_empty()
+        self.timeline.fails
             || !self.detours.is_empty()
             || !self.scheduling.is_empty()
             || self.symmetric.rows().any(|s| *s)

@@ -203,8 +203,9 @@ impl Routes<SwitchNumber, PortNumber> {
                 table[s as usize * sites + site] = *last;
             }
         }
-        let spreading =
-            (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::from_spec(*e, entropy) }).collect();
+        let has_hosts: BTreeSet<u32> = graph.access.iter().flatten().map(|(_, switch)| *switch).collect();
+        let by = |number, ecmp: Ecmp| By::from_spec(ecmp, entropy, has_hosts.contains(&number));
+        let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: by(number, *e) }).collect();
         let (attached, table, groups) = (attached.into(), table.into(), groups.into());
         Some(Routes {
             tables: Tables { attached, hosts, sites, table, groups, spreading, salt, labels: Labels::default() },
@@ -343,9 +344,8 @@ impl Tables {
             _ => {
                 let spreading = self.spreading[switch];
                 let hash = self.hash(packet.flow().0, spreading);
-                Some(
-                    self.choose(group, if spreading.by == By::Flow { hash } else { spreading.by.spread(hash, packet) }),
-                )
+                let of_flow = spreading.by == By::Flow;
+                Some(self.choose(group, if of_flow { hash } else { spreading.by.spread(hash, packet, group.size) }))
             }
         }
     }

@@ -37,6 +37,8 @@ pub struct Timeline {
     shortest: BTreeMap<PortNumber, Delta>,
     /// Ports that something happens to.
     ports: BTreeSet<PortNumber>,
+    /// Some link goes down.
+    pub fails: bool,
 }
 
 impl Timeline {
@@ -53,7 +55,10 @@ impl Timeline {
             for (_, port, change) in at {
                 timeline.ports.insert(*port);
                 match change {
-                    LinkChange::Down => drop(down.insert(port.0 / 2)),
+                    LinkChange::Down => {
+                        timeline.fails = true;
+                        down.insert(port.0 / 2);
+                    }
                     LinkChange::Up => drop(down.remove(&(port.0 / 2))),
                     LinkChange::Delay(delay) => {
                         timeline.shortest.entry(*port).and_modify(|d| *d = (*d).min(*delay)).or_insert(*delay);
@@ -65,6 +70,9 @@ impl Timeline {
                     | LinkChange::LoseAcks(_)
                     | LinkChange::LateData(..) => {}
                 }
+            }
+            if events.detection == Delta::MAX {
+                continue;
             }
             let known = timeline.without.iter().position(|links| *links == down);
             let next = known.unwrap_or_else(|| {
@@ -133,6 +141,9 @@ mod tests {
         assert_eq!(sets, [vec![], vec![3], vec![5]]);
         assert_eq!(timeline.routes, [(ms(11), 1), (ms(12), 2), (ms(14), 0), (ms(18), 1), (ms(19), 0)]);
         assert_eq!(timeline.changes[0], (ms(1), PortNumber(6), LinkChange::Down));
+        let events = vec![event(1, 3, LinkChange::Down), event(2, 3, LinkChange::Up)];
+        let stays = Timeline::new(&LinkEvents { events, detection: Delta::MAX });
+        assert!(stays.fails && stays.routes.is_empty() && stays.without.len() == 1 && stays.changes.len() == 4);
         assert!(timeline.concerns(PortNumber(7)) && !timeline.concerns(PortNumber(8)));
     }
 

@@ -187,6 +187,10 @@ pub enum Ecmp {
     /// The flow and the entropy value in the header of each packet, where the transport has one
     /// ([`Multipath`](super::TransportKind)): the sender chooses. As [`Ecmp::Flow`] where it has none.
     Entropy,
+    /// The entropy value alone, without a hash: each value names one way through a network of two tiers (source routing, as MRC over
+    /// SRv6). Its lower eight bits, modulo the number of ports, are the port of a switch with hosts, the upper ones that of others. As
+    /// [`Ecmp::Flow`] where the transport has none.
+    Source,
     /// The switch, packet by packet: the port with the least data waiting, of those whose links are up (adaptive routing).
     Adaptive,
 }

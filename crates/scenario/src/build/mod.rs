@@ -121,7 +121,10 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,
-        events: LinkEvents { events: happening.specs, detection: scenario.routing.detection_time },
+        events: LinkEvents {
+            events: happening.specs,
+            detection: scenario.routing.detection_time.unwrap_or(Delta::MAX),
+        },
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
         flows: traffic.flows,

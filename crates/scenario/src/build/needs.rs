@@ -12,6 +12,7 @@ use farloop_net::spec::{Ecmp, LinkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec};
 
 /// Parameters of the algorithms that run, after checking that the network offers what they need.
 pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String]) -> Result<Vec<AnyParams>, Diagnostic> {
+    check_source_routing(scenario, layout)?;
     let offers = |wanted: fn(&SwitchSpec) -> bool| {
         layout.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if wanted(s)))
     };
@@ -109,6 +110,18 @@ pub(crate) fn check_entry_times(scenario: &Scenario, layout: &Layout) -> Result<
     };
     let expected = format!("{expected}, or entry_times = false");
     Err(scenario.diagnostic_at(&["transport", "entry_times"], problem, expected))
+}
+
+/// Refuses switches that go by entropy values where packets have none.
+fn check_source_routing(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic> {
+    let by_source = |node: &NodeSpec| matches!(&node.kind, NodeKind::Switch(s) if s.ecmp == Ecmp::Source);
+    let first = (0..).zip(&layout.nodes).find(|(_, node)| by_source(node));
+    let Some((switch, node)) = first.filter(|_| !matches!(scenario.endpoint, EndpointKeys::Multipath(..))) else {
+        return Ok(());
+    };
+    let path = setting_path(scenario, layout, switch, "ecmp");
+    let problem = format!("switch \"{}\" goes by entropy values, which only multipath endpoints have", node.name);
+    Err(scenario.diagnostic_at(&path, problem, "expected transport.kind = \"multipath\", or another ecmp"))
 }
 
 /// Refuses algorithms and choices that need a single path per flow over multipath endpoints.

@@ -3,7 +3,7 @@
 use super::hosts::Hosts;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Scenario;
-use crate::sections::BondChoice;
+use crate::sections::{BondChoice, PathsChoice};
 use crate::topology::{Layout, PlacedLink};
 use crate::transport::EndpointKeys;
 use farloop_net::spec::{Bond, NodeId, NodeKind};
@@ -35,6 +35,13 @@ pub(super) fn check(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), Diagno
     let of_several = |node: NodeId| hosts.facts[node as usize].filter(|facts| facts.ports > 1);
     if !(0..layout.nodes.len() as NodeId).any(|node| of_several(node).is_some()) {
         return Ok(());
+    }
+    if bond != BondChoice::Spray
+        && let EndpointKeys::Multipath(keys, _) = &scenario.endpoint
+        && keys.paths == PathsChoice::Mrc
+    {
+        let problem = "paths = \"mrc\" has EVs in all planes, but flows are pinned to a port";
+        return Err(scenario.diagnostic_at(&["hosts", "bond"], problem, "expected \"spray\", or other paths"));
     }
     let planes = Planes::new(layout);
     for link in &layout.links {

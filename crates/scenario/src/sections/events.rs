@@ -17,8 +17,8 @@ params! {
     /// Keys of `[network]` about routes, the same for every topology.
     pub struct RoutingKeys {
         /// Time from a link's failure or repair ([[event]]) until all switches use the new routes; until then they keep the old
-        /// ones.
-        detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => MAX_TIME;
+        /// ones. "none": routes stay as they were built (MRC, where senders leave dead paths).
+        detection_time: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::ZERO) => Some(MAX_TIME);
     }
 }
 

@@ -101,12 +101,27 @@ choice! {
         Subflows = "subflows",
         /// Any, drawn for each packet.
         Random = "random",
+        /// Good ones in turn; dead ones are replaced and probed.
+        Mrc = "mrc",
+    }
+}
+
+choice! {
+    /// The endpoints whose settings multipath endpoints have.
+    pub enum EndpointsChoice {
+        /// None: the defaults.
+        None = "none",
+        /// Multipath Reliable Connection.
+        Mrc = "mrc",
     }
 }
 
 params! {
     /// `[transport]` with `kind = "multipath"`.
     pub struct MultipathKeys {
+        /// Other defaults for the keys below, each of which you can still set. "mrc": Multipath Reliable Connection 1.0, paths = "mrc" and
+        /// an ACK for 4.096kB of new payload. "none": the defaults of this table.
+        preset: EndpointsChoice = EndpointsChoice::None;
         /// What chooses the entropy value of each packet, by which switches with ecmp = "flow" choose its path. `farloop list paths` says
         /// what each does; its parameters are in `[transport.NAME]`. The default is that of uet-htsim.
         paths: PathsChoice = PathsChoice::Mixed;

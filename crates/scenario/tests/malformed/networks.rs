@@ -475,6 +475,14 @@ fn networks_of_listed_links() {
             "hosts.bond: packets of a flow arrive in any order, which only multipath endpoints repair; expected \"hash\" or \"rail\"",
         ),
         (
+            format!(
+                "{three}{}links = 2\n{}{flow}[hosts]\nbond = \"rail\"\n[transport]\nkind = \"multipath\"\npreset = \"mrc\"\n",
+                link("a", "x"),
+                link("b", "x")
+            ),
+            "hosts.bond: paths = \"mrc\" has EVs in all planes, but flows are pinned to a port; expected \"spray\", or other paths",
+        ),
+        (
             format!("{three}{}links = 2\n{}{flow}port = 2\n", link("a", "x"), link("b", "x")),
             "flow.f1.port: \"2\" is no NIC port of both hosts, which have 2 and 1; expected 1 to 1",
         ),

@@ -63,6 +63,37 @@ fn transports() {
             &["bad.toml:7: transport.paths: is no key of kind \"rdma\"; accepted keys: kind, mtu"],
         ),
         (format!("{many}rto = \"0us\"\n"), &["transport.rto: \"0us\" is outside the accepted range", "1us to 60s"]),
+        (
+            format!("{many}preset = \"uec\"\n"),
+            &["bad.toml:8: transport.preset: \"uec\" is not accepted", "\"none\", \"mrc\""],
+        ),
+        (
+            format!("{many}preset = \"mrc\"\ncoding = \"8+2\"\n{flow}"),
+            &[
+                "bad.toml:9: transport.coding: blocks are not repaired by the SACKs of paths = \"mrc\"; expected \"none\", or other paths",
+            ],
+        ),
+        (
+            format!("{many}paths = \"mrc\"\nentry_times = true\n{flow}"),
+            &[
+                "bad.toml:9: transport.entry_times: probes of paths = \"mrc\" find losses by the times at which packets left",
+            ],
+        ),
+        (
+            format!("{many}[transport.mrc]\npenalty = 128\n"),
+            &["bad.toml:9: transport.mrc.penalty: 128 is outside the accepted range; expected 0 to 127"],
+        ),
+        (
+            format!("{many}[transport.mrc]\nev = 3\n"),
+            &["bad.toml:9: transport.mrc.ev: unknown key; did you mean \"evs\"?"],
+        ),
+        (
+            format!("[switch]\necmp = \"source\"\n{flow}"),
+            &[
+                "bad.toml:8: switch.ecmp: switch \"left\" goes by entropy values, which only multipath endpoints have",
+                "expected transport.kind = \"multipath\", or another ecmp",
+            ],
+        ),
         (format!("{many}[transport.reps]\nbuffers = 3\n"), &["transport.reps.buffers: unknown key"]),
         (format!("{many}[transport.rep]\npaths = 3\n"), &["transport.rep: unknown key; did you mean \"reps\"?"]),
         (

@@ -84,6 +84,12 @@ farloop_units::params! {
         inferred_losses: bool = false, from "uet-htsim, uec.cpp: runSleek and rtxTimerExpired";
         /// The bandwidth-delay product is that of the slower of both hosts' links (1); false: of the sender's (uet-htsim).
         slower_end: bool = false, from "uet-htsim, uec.cpp: initNscc, the sender's link";
+        /// The base round-trip time is network_rtt, or else the flow's own, and no sample changes it (14); false: the least sample
+        /// (uet-htsim).
+        configured_rtt: bool = false, from "uet-htsim, uec.cpp: update_base_rtt, the least sample";
+        /// Largest window in bytes on the wire (14); none: cap.
+        max_window: Option<Bytes> = None, in Some(Bytes::new(64)) => Some(Bytes::new(1_000_000_000_000)),
+            from "uet-htsim, uec.cpp: initNscc, 1.5 BDP";
     }
 }
 
@@ -123,6 +129,16 @@ impl Algorithm for Nscc {
                 ("drop_threshold", "5", "Ultra Ethernet 1.0, §3.6.17: switches that do not trim drop at 2 to 5 BDP"),
                 ("inferred_losses", "true", "Ultra Ethernet 1.0, §3.6.13: OnInferredLoss"),
                 ("slower_end", "true", "Ultra Ethernet 1.0, §3.6.13: BDP of the slower end"),
+            ],
+        },
+        Preset {
+            name: "mrc",
+            summary: "the congestion control of Multipath Reliable Connection: nscc-uec with a configured round-trip time and window",
+            settings: &[
+                ("drop_threshold", "5", "Ultra Ethernet 1.0, §3.6.17: switches that do not trim drop at 2 to 5 BDP"),
+                ("inferred_losses", "true", "Ultra Ethernet 1.0, §3.6.13: OnInferredLoss"),
+                ("slower_end", "true", "Ultra Ethernet 1.0, §3.6.13: BDP of the slower end"),
+                ("configured_rtt", "true", "MRC 1.0, mrc_ctl.h: base_rtt and max_cwnd are configured"),
             ],
         },
     ];
@@ -165,6 +181,9 @@ struct Law {
     /// Delay beyond which quick adapt acts, in picoseconds (11).
     quick_adapt_delay: f64,
     inferred_losses: bool,
+    configured_rtt: bool,
+    /// Bytes on the wire.
+    max_window: Option<u64>,
 }
 
 impl Law {
@@ -205,13 +224,15 @@ impl Law {
             gate: p.quick_adapt_gate,
             quick_adapt_delay,
             inferred_losses: p.inferred_losses,
+            configured_rtt: p.configured_rtt,
+            max_window: p.max_window.map(Bytes::get),
         }
     }
 
     /// The largest window for a base round-trip time, in bytes on the wire.
     fn highest(&self, base_rtt: u64) -> u64 {
         let bdp = (base_rtt as f64 / 1e6 * self.rate as f64 / 8e6) as u64;
-        ((self.cap * bdp as f64) as u64).max(self.packet)
+        self.max_window.unwrap_or((self.cap * bdp as f64) as u64).max(self.packet)
     }
 
     /// Payload as bytes on the wire, headers included: what the source counts.
@@ -246,13 +267,17 @@ pub struct NsccSender {
     to_ignore: u64,
     ignored: u64,
     trimmed: bool,
+    /// What the receiver asked for last, and the window before its first request (15).
+    penalty: u8,
+    before_penalty: Option<u64>,
 }
 
 impl NsccSender {
     /// A sender that starts at its largest window, or at the flow's initial window or rate.
     pub fn new(p: &NsccParams, flow: &FlowInfo) -> NsccSender {
         let law = Law::new(p, flow);
-        let base_rtt = flow.base_rtt.as_ps().max(1);
+        let own_rtt = if p.configured_rtt { p.network_rtt.unwrap_or(flow.base_rtt) } else { flow.base_rtt };
+        let base_rtt = own_rtt.as_ps().max(1);
         let highest = law.highest(base_rtt);
         let rate = flow.initial_rate.as_f64() / flow.line_rate.as_f64().max(1.0);
         let own = if rate < 1.0 { (highest as f64 * rate) as u64 } else { highest };
@@ -274,6 +299,8 @@ impl NsccSender {
             to_ignore: 0,
             ignored: 0,
             trimmed: false,
+            penalty: 0,
+            before_penalty: None,
         }
     }
 
@@ -283,7 +310,7 @@ impl NsccSender {
 
     /// The base round-trip time is the least sample, and the largest window follows it.
     fn observe_base(&mut self, rtt: u64) {
-        if rtt < self.base_rtt {
+        if rtt < self.base_rtt && !self.law.configured_rtt {
             self.base_rtt = rtt.max(1);
             self.highest = self.law.highest(self.base_rtt);
         }
@@ -354,6 +381,16 @@ impl NsccSender {
         }
     }
 
+    /// An ACK of `acked` bytes carries a penalty: the window is at most what is in flight, and falls by so many 128ths of what arrived.
+    /// Nothing increases it (15).
+    fn penalize(&mut self, acked: u64, in_flight: u64) {
+        self.before_penalty.get_or_insert(self.window);
+        let fall = (u128::from(self.penalty) * u128::from(acked)) >> 7;
+        let most = self.window.min(in_flight.saturating_add(acked));
+        self.window = most.saturating_sub(fall.min(u128::from(u64::MAX)) as u64).max(self.law.packet);
+        (self.increase, self.received, self.growing) = (0, 0, false);
+    }
+
     /// Collected increases enter the window (8).
     fn adjust(&mut self, now: Time) {
         let period = Delta::from_ps(self.law.network_rtt);
@@ -390,6 +427,9 @@ impl Sender for NsccSender {
         if self.quick_adapt(now, false, marked, delay, self.law.wire(ack.in_flight)) {
             return;
         }
+        if self.penalty > 0 {
+            return self.penalize(acked, self.law.wire(ack.in_flight));
+        }
         match (marked, delay >= self.law.target) {
             (false, true) => self.increase = (self.increase as f64 + self.law.fair * acked as f64) as u64, // (4)
             (false, false) => self.below_target(delay, acked),
@@ -399,6 +439,13 @@ impl Sender for NsccSender {
         self.bound();
         self.adjust(now);
         self.bound();
+    }
+    fn on_receiver_penalty(&mut self, penalty: u8) {
+        self.penalty = penalty;
+        if penalty == 0 {
+            self.window = self.before_penalty.take().unwrap_or(self.window); // (15)
+            self.bound();
+        }
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
     fn on_packet_loss(&mut self, ctx: &mut Ctx<'_>, loss: &PacketLoss) {

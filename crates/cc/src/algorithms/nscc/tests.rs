@@ -382,3 +382,45 @@ fn beyond_a_metro_the_published_gain_swings_and_the_bounded_one_does_not() {
     assert!(narrow < 3.5 && wide > 10.0, "windows vary by {wide:.2} and {narrow:.2}");
     assert!(all > 0.98 && some < 0.95, "{some} and {all}");
 }
+
+/// A whole window, acknowledged packet by packet, each ACK with this penalty; the packets that the window then has.
+fn penalized_round(b: &mut Bench<NsccSender>, penalty: u8) -> u64 {
+    let packets = b.sender.window / 4160;
+    for left in (0..packets).rev() {
+        b.sender.on_receiver_penalty(penalty);
+        // What leaves in place of the acknowledged packet is what the window allows.
+        let in_flight = Bytes::new((b.sender.window.saturating_sub(4160)).max(left * 4160).min(600_000) * 4096 / 4160);
+        let rtt = Some(Delta::from_us(12));
+        b.ack(&Ack { acked: Bytes::new(4096), rtt, ecn_echo: false, in_flight, ..ack(1, 1, 100) });
+    }
+    b.sender.window / 4160
+}
+
+#[test]
+fn a_penalty_of_64_halves_the_window_in_a_round_trip_and_127_leaves_a_packet() {
+    // (15): 144 packets, of whose ACKs each takes off 64/128 of a packet: 72 are left; 127/128 of each: 1.1.
+    for (penalty, expected) in [(64, 72), (127, 1), (32, 108)] {
+        let mut b = bench();
+        let left = penalized_round(&mut b, penalty);
+        assert!(left.abs_diff(expected) <= 1, "{penalty}: {left} packets");
+        // Without a penalty the window before the first one is back.
+        b.sender.on_receiver_penalty(0);
+        assert_eq!(b.sender.window, 600_000);
+    }
+    let mut b = bench();
+    for _ in 0..12 {
+        penalized_round(&mut b, 127);
+    }
+    assert_eq!(b.sender.window, 4160, "never less than a packet");
+}
+
+#[test]
+fn a_configured_round_trip_time_and_window_are_not_derived() {
+    // (14): 1.5 BDP of 20 us at 400 Gbps, whatever the samples say; or the window that is set.
+    let set = NsccParams { configured_rtt: true, network_rtt: Some(Delta::from_us(20)), ..NsccParams::default() };
+    let mut b = Bench::new(Nscc::sender(&set, &flow()));
+    packets(&mut b, 1, 0, false);
+    assert_eq!((b.sender.highest, b.sender.base_rtt), (1_500_000, 20_000_000));
+    let set = NsccParams { max_window: Some(Bytes::new(50_000)), ..set };
+    assert_eq!(Bench::new(Nscc::sender(&set, &flow())).sender.window, 50_000);
+}

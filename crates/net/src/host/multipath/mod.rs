@@ -7,6 +7,7 @@
 //! | [`code`] | blocks of data and repair packets, of which any n are enough |
 //! | [`entries`] | times at which packets enter the queue of their host |
 //! | [`wire`] | contents of ACKs, in notes |
+//! | [`mrc`] | what the chooser `mrc` adds at both ends |
 //!
 //! ```text
 //!                next                    ACK or SACK of it
@@ -21,6 +22,7 @@
 //! data in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
 mod entries;
+pub(crate) mod mrc;
 mod planes;
 pub(crate) mod receiver;
 pub(crate) mod sender;

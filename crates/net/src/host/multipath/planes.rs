@@ -1,8 +1,9 @@
 //! A sender with its choosers. Of a sprayed flow each plane has its own chooser, so that equally many entropy values belong to each.
 
 use super::entries::Entries;
+use super::mrc::{MrcSender, Probe, state_of_mut};
 use super::sender::{Next, SelectiveRepeat};
-use farloop_cc::paths::{AnyChooser, PathChooser, PathCtx};
+use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Time};
 
@@ -18,6 +19,8 @@ pub(crate) struct MultipathSender {
     pub allowed: Option<Time>,
     /// When its packets enter the queue of their host, where they count from then on.
     pub entries: Option<Box<Entries>>,
+    /// Where the chooser is `mrc`.
+    pub mrc: Option<Box<MrcSender>>,
 }
 
 /// The turn of a flow's next packet.
@@ -48,6 +51,9 @@ impl MultipathSender {
     ) -> Next {
         let in_flight = Bytes::new(self.packets.in_flight());
         self.packets.plane = plane;
+        if let Some(mrc) = self.mrc.as_mut().filter(|_| self.packets.is_idle()) {
+            mrc.begin(now);
+        }
         let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
         let entropy = chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
         self.packets.next(now, (limit, new), cwnd, entropy)
@@ -107,11 +113,103 @@ impl MultipathSender {
 
     /// Passes the feedback on packets to the chooser.
     pub fn tell_chooser(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
+        if self.mrc.is_some() {
+            return self.tell_evs(now, cwnd, random);
+        }
         let in_flight = Bytes::new(self.packets.in_flight());
         for (plane, entropy, fate) in self.packets.fates.drain(..) {
             let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
             chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
         }
+    }
+
+    /// When [`crate::host::endpoint::Endpoint::on_timer`] is due.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        let timer = self.packets.timer();
+        self.mrc.as_ref().map_or(timer, |mrc| timer.min(mrc.due))
+    }
+
+    /// As [`MultipathSender::tell_chooser`] with `mrc`, where the EVs of all planes count together.
+    #[inline(never)]
+    fn tell_evs(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
+        let in_flight = Bytes::new(self.packets.in_flight());
+        let fates = std::mem::take(&mut self.packets.fates);
+        for &(plane, entropy, fate) in &fates {
+            let others = if fate == PathFeedback::Good { 0 } else { self.in_use_beside(plane) };
+            let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
+            if let Some(state) = state_of_mut(chooser) {
+                state.set_elsewhere(others);
+            }
+            chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
+        }
+        self.packets.fates = fates;
+        self.packets.fates.clear();
+        self.update_planes(now);
+    }
+
+    /// Number of EVs in use in all planes but this one.
+    fn in_use_beside(&self, plane: u8) -> u32 {
+        let others = self.choosers().enumerate().filter(|(other, _)| *other != usize::from(plane));
+        others.filter_map(|(_, chooser)| super::mrc::state_of(chooser)).map(|state| state.in_use()).sum()
+    }
+
+    fn choosers(&self) -> impl Iterator<Item = &AnyChooser> {
+        std::iter::once(&self.chooser).chain(self.planes.iter().flat_map(|planes| &planes.choosers))
+    }
+
+    fn update_planes(&mut self, now: Time) {
+        let waits = !self.packets.is_idle();
+        let choosers = std::iter::once(&self.chooser).chain(self.planes.iter().flat_map(|planes| &planes.choosers));
+        if let Some(mrc) = &mut self.mrc {
+            mrc.update(now, choosers, waits);
+        }
+    }
+
+    /// The probes that are due, which are sent now by all planes but those of `down` ports.
+    pub fn due_probes(&mut self, now: Time, down: u64, random: &mut RandomStream) -> Vec<Probe> {
+        let mut probes = Vec::new();
+        let Some(mrc) = self.mrc.as_mut().filter(|mrc| mrc.due <= now) else { return probes };
+        let asks = !self.packets.is_idle() && mrc.take_silence(now);
+        let places = self.planes.as_ref().map_or(1, |planes| planes.places);
+        for plane in 0..places {
+            let Some(state) = state_of_mut(chooser_of(&mut self.chooser, &mut self.planes, plane)) else { break };
+            while let Some(entropy) = state.due_probe(now) {
+                if down >> plane & 1 == 0 {
+                    probes.push(Probe { plane, entropy, reliability: false });
+                }
+            }
+        }
+        self.update_planes(now);
+        let usable = (0..places).filter(|plane| down >> plane & 1 == 0);
+        let open = |plane: &u8| self.mrc.as_ref().is_some_and(|mrc| mrc.closed >> plane & 1 == 0);
+        // By the last plane, which begins with the least chance of having had the last packet.
+        let plane = usable.clone().rev().find(open).or(usable.clone().last());
+        if let Some(plane) = plane.filter(|_| asks) {
+            let entropy = self.any_good(plane, random);
+            probes.push(Probe { plane, entropy, reliability: true });
+        }
+        probes
+    }
+
+    /// An EV of a plane that works, as far as is known.
+    pub fn any_good(&mut self, plane: u8, random: &mut RandomStream) -> Entropy {
+        let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
+        state_of_mut(chooser).map_or(0, |state| state.any_good(random))
+    }
+
+    /// A probe of an EV of this plane was answered.
+    pub fn on_probe_answer(&mut self, now: Time, (plane, entropy): (u8, Entropy), marked: bool) {
+        if let Some(state) = state_of_mut(chooser_of(&mut self.chooser, &mut self.planes, plane)) {
+            state.on_probe_answer(now, entropy, marked);
+        }
+        self.update_planes(now);
+    }
+
+    /// Planes by which packets leave, of those that lead to the destination: all of these where none is open.
+    pub fn open_planes(&self, leading: u64) -> u64 {
+        let closed = self.mrc.as_ref().map_or(0, |mrc| mrc.closed);
+        if leading & !closed == 0 { leading } else { leading & !closed }
     }
 }
 

@@ -6,6 +6,7 @@
 //! completes the flow. Where nothing trims, so that a packet without a name may be taken for lost, it also answers one that is so far from
 //! those since the last ACK that one bitmap cannot name them all.
 
+use super::mrc::MrcReceiver;
 use super::wire::Received;
 use farloop_cc::coding::BlockReceiver;
 use farloop_network::code::Code;
@@ -31,6 +32,8 @@ pub(crate) struct AnyOrder {
     pending: Span,
     /// The flow has blocks.
     coded: Option<Box<Coded>>,
+    /// Its senders choose paths by `mrc`.
+    pub mrc: Option<Box<MrcReceiver>>,
 }
 
 /// Numbers from the lowest to the one before `end`.

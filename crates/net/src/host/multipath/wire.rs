@@ -65,6 +65,30 @@ impl Received {
     }
 }
 
+/// What an answer carries where its own path is not that of the data (`mrc`): a note of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Reflected {
+    /// The entropy value of the packet that is answered.
+    pub entropy: Entropy,
+    /// Ports of the answering host that are down, a bit each.
+    pub down: u64,
+    /// Rcv_Cwnd_Pend.
+    pub penalty: u8,
+}
+
+impl Reflected {
+    /// Packs it into a note.
+    pub fn note(&self) -> Note {
+        Note::from(self.entropy) | Note::from(self.penalty) << 16 | Note::from(self.down) << 64
+    }
+
+    /// Reads the note at this place; nothing where there is none.
+    pub fn from_notes(notes: &[Note], place: usize) -> Option<Reflected> {
+        let note = *notes.get(place)?;
+        Some(Reflected { entropy: note as Entropy, down: (note >> 64) as u64, penalty: (note >> 16) as u8 })
+    }
+}
+
 /// An ACK, as the sender reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
@@ -101,6 +125,13 @@ mod tests {
         assert_eq!(Received::from_notes(&[9, first, second], 1), received);
         assert_eq!(received.selected_packets().collect::<Vec<_>>(), [77, 79, 140]);
         assert_eq!(Received::from_notes(&[9], 1), Received::default());
+    }
+
+    #[test]
+    fn reflected_values_are_read_again() {
+        let reflected = Reflected { entropy: 0xfedc, down: 1 << 63 | 5, penalty: 127 };
+        assert_eq!(Reflected::from_notes(&[7, reflected.note()], 1), Some(reflected));
+        assert_eq!(Reflected::from_notes(&[7], 1), None);
     }
 
     #[test]

@@ -1,17 +1,24 @@
 //! The receiving ends of multipath flows: data and trimmed packets, each answered or counted.
 
-use super::{Endpoint, Quietly, ReceiverState, Receivers};
+use super::{Endpoint, Life, Quietly, ReceiverState, Receivers};
 use crate::host::credit;
 use crate::host::host_context::HostContext;
 use crate::host::multipath::AnyOrder;
+use crate::host::multipath::mrc::MrcReceiver;
 use crate::host::multipath::receiver::Arrival;
-use crate::host::multipath::wire::{NOTES, Received};
+use crate::host::multipath::wire::{NOTES, Received, Reflected};
+use crate::host::probing;
 use crate::host::timers::Which;
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
-use crate::packet::{ASKS, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, pack_number};
+use crate::packet::{ASKS, DATA, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use farloop_cc::Fields;
-use farloop_cc::paths::Entropy;
+use farloop_cc::paths::{ChooserParams, Entropy};
+use farloop_network::Network;
+use farloop_units::Delta;
+
+/// The number of no packet, in the ACK that answers a probe.
+const NO_PACKET: u64 = (1 << (u64::BITS - Entropy::BITS)) - 1;
 
 impl Receivers {
     /// Counts a data packet that is not answered and that nobody else has to see. As [`Receivers::take_quietly`].
@@ -20,7 +27,7 @@ impl Receivers {
         let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let Endpoint::Multipath(state) = &mut receiver.endpoint else { return Quietly::Not };
-        if !receiver.echoes || receiver.credit || packet.flags & (ASKS | MARKED) != 0 {
+        if !receiver.echoes || receiver.credit || state.mrc.is_some() || packet.flags & (ASKS | MARKED) != 0 {
             return Quietly::Not;
         }
         let payload = u64::from(packet.wire - receiver.overhead);
@@ -40,9 +47,23 @@ impl Receivers {
         let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let &mut ReceiverState { flow, size, turn, overhead, echoes, credit, mss, .. } = receiver;
-        let back = Back::from_receiver(receiver);
+        let mut back = Back::from_receiver(receiver);
         let Endpoint::Multipath(state) = &mut receiver.endpoint else { return };
         let number = packet.number();
+        if let Some(mrc) = &mut state.mrc {
+            back.reflected = Some((mrc.reflect(packet.entropy(), host_cx.down), mrc.ev(host_cx.plane)));
+            let (trimmed, nacks) = (packet.kind == PacketKind::Trimmed, mrc.trim_nacks);
+            if let Some(entropy) = mrc.probe(cx.now, &mut host_cx.random) {
+                let class = cx.packets[slot].class.max(DATA);
+                let probe = probing::request(cx, flow, (class, back.dst), true, (host_cx.plane, entropy));
+                let own = cx.inject(probe);
+                host_cx.outgoing.push(own);
+            }
+            if trimmed && !nacks {
+                return cx.packets.remove(slot);
+            }
+        }
+        let packet = &cx.packets[slot];
         if packet.kind == PacketKind::Trimmed {
             if state.has(number) {
                 let received = state.answer(number);
@@ -86,6 +107,49 @@ impl Receivers {
         answer(cx, host_cx, slot, &back, &fields, &received, flags | if echo { MARKED } else { 0 });
     }
 
+    /// A sender probes a path: the answer goes by the control path, or where the flow is over by the data's.
+    pub fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+        let packet = &cx.packets[slot];
+        let state = match self.lives.active_key(packet.flow).map(|id| &self.states[id].endpoint) {
+            Some(Endpoint::Multipath(state)) => state.mrc.as_ref(),
+            _ => None,
+        };
+        let entropy = state.map_or(packet.entropy(), |mrc| mrc.ev(probing::plane(packet)));
+        let dst = cx.network.source(packet.flow);
+        probing::answer(cx, host_cx, slot, dst, entropy);
+    }
+
+    /// A sender asks after a silence what has arrived.
+    pub fn answer_reliability_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+        let Packet { flow, flags, .. } = cx.packets[slot];
+        let id = match self.lives.life(flow) {
+            Life::Active(id) => id,
+            Life::Over => return answer_over(cx, host_cx, flow, slot),
+            Life::Before => return cx.packets.remove(slot),
+        };
+        let mut back = Back::from_receiver(&self.states[id]);
+        let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return cx.packets.remove(slot) };
+        let mrc = state.mrc.as_ref();
+        back.reflected = mrc.map(|mrc| (mrc.reflect(cx.packets[slot].entropy(), host_cx.down), mrc.ev(host_cx.plane)));
+        let end = state.in_order();
+        let received = state.answer(end.saturating_sub(1));
+        // It answers no packet.
+        cx.packets[slot].seq = pack_number(NO_PACKET, cx.packets[slot].entropy());
+        answer(cx, host_cx, slot, &back, &Fields::NONE, &received, ASKS | flags & MARKED);
+    }
+
+    /// The probe of a control path was answered: answers take it from now on.
+    pub fn on_probe_answer(&mut self, cx: &mut PartContext, slot: Slot) {
+        let packet = cx.packets[slot];
+        cx.packets.remove(slot);
+        let Some(id) = self.lives.active_key(packet.flow) else { return };
+        if let Endpoint::Multipath(state) = &mut self.states[id].endpoint
+            && let Some(mrc) = &mut state.mrc
+        {
+            mrc.set_ev(probing::plane(&packet), probing::probed(&packet));
+        }
+    }
+
     /// Arms the timer by which the receiver of a flow with blocks looks at them when a wait is over.
     fn arm_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
@@ -117,6 +181,18 @@ impl Receivers {
     }
 }
 
+/// The part of a receiver for senders that choose paths by `mrc`.
+pub(super) fn mrc_receiver(
+    network: &Network,
+    host_cx: &mut HostContext,
+    base_rtt: Delta,
+    flow: FlowId,
+) -> Option<Box<MrcReceiver>> {
+    let ChooserParams::Mrc(params) = &network.transport.multipath.paths else { return None };
+    let planes = network.nics.count(network.destination(flow));
+    Some(Box::new(MrcReceiver::new(params, base_rtt, planes, &mut host_cx.random)))
+}
+
 /// Answers a copy of a packet that a complete receiver delivered long ago.
 #[cold]
 pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot) {
@@ -130,6 +206,7 @@ pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow:
         dst: cx.network.source(flow),
         wire: format.ack_wire,
         fields: usize::from(format.fields),
+        reflected: None,
     };
     let echo = cx.packets[slot].flags & MARKED;
     answer(cx, host_cx, slot, &back, &Fields::NONE, &received, DUPLICATE | echo);
@@ -142,13 +219,15 @@ struct Back {
     wire: u16,
     /// Number of their notes that belong to the algorithm.
     fields: usize,
+    /// With `mrc`: what they carry beside, and the control path that they take.
+    reflected: Option<(Reflected, Entropy)>,
 }
 
 impl Back {
     #[inline]
     fn from_receiver(receiver: &ReceiverState) -> Back {
         let &ReceiverState { source, ack_class, ack_wire, fields, .. } = receiver;
-        Back { class: ack_class, dst: source, wire: ack_wire, fields: usize::from(fields) }
+        Back { class: ack_class, dst: source, wire: ack_wire, fields: usize::from(fields), reflected: None }
     }
 }
 
@@ -165,10 +244,15 @@ fn answer(
 ) {
     turn(cx, slot, back, PacketKind::Ack, flags);
     let mut notes = [Note::default(); MAX_NOTES];
+    let mut count = back.fields + NOTES;
     notes[..fields.as_slice().len()].copy_from_slice(fields.as_slice());
-    notes[back.fields..back.fields + NOTES].copy_from_slice(&received.notes());
+    notes[back.fields..count].copy_from_slice(&received.notes());
     cx.packets[slot].value = 0;
-    cx.packets.set_notes(slot, &notes[..back.fields + NOTES]);
+    if let Some((reflected, own)) = &back.reflected {
+        notes[count] = reflect(cx, slot, reflected, *own);
+        count += 1;
+    }
+    cx.packets.set_notes(slot, &notes[..count]);
     host_cx.outgoing.push(slot);
 }
 
@@ -176,8 +260,17 @@ fn answer(
 fn ask_again(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot, back: &Back) {
     let echo = cx.packets[slot].flags & MARKED;
     turn(cx, slot, back, PacketKind::Nack, echo);
-    cx.packets.set_notes(slot, &[]);
+    let note = back.reflected.as_ref().map(|(reflected, own)| reflect(cx, slot, reflected, *own));
+    cx.packets.set_notes(slot, note.as_slice());
     host_cx.outgoing.push(slot);
+}
+
+/// Lets an answer take the control path `own`; returns the note by which the sender knows the path of its data.
+#[cold]
+fn reflect(cx: &mut PartContext, slot: Slot, reflected: &Reflected, own: Entropy) -> Note {
+    let packet = &mut cx.packets[slot];
+    packet.seq = pack_number(packet.number(), own);
+    reflected.note()
 }
 
 #[inline]

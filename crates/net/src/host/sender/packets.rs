@@ -4,14 +4,16 @@ use super::{After, Senders};
 use crate::host::departure::Departure;
 use crate::host::endpoint::Endpoint;
 use crate::host::host_context::HostContext;
+use crate::host::multipath::mrc::MrcSender;
 use crate::host::multipath::sender::Setting;
-use crate::host::multipath::wire::{Answer, Received, Trimmed};
+use crate::host::multipath::wire::{Answer, NOTES, Received, Reflected, Trimmed};
 use crate::host::multipath::{MultipathSender, Planes, SelectiveRepeat};
+use crate::host::probing;
 use crate::ids::{SenderId, Slot};
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use crate::trace::Traced;
-use farloop_cc::paths::PathInfo;
+use farloop_cc::paths::{ChooserParams, PathInfo};
 use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
 use farloop_network::code::Code;
@@ -55,7 +57,8 @@ pub(super) fn endpoint(
     let count = planes.as_ref().map_or(1, |planes| u64::from(planes.count()));
     // Each plane has a chooser of its own, with the entropy values that it would have alone.
     let packets = u32::try_from(bdp / mss / count).unwrap_or(u32::MAX).max(1);
-    let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
+    let planes_used = u32::try_from(count).unwrap_or(1);
+    let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss, planes: planes_used };
     let chooser = spec.paths.start(&paths, random);
     let planes = planes.map(|mut planes| {
         planes.choosers = (1..planes.places).map(|_| spec.paths.start(&paths, random)).collect();
@@ -63,7 +66,11 @@ pub(super) fn endpoint(
     });
     let allowed = spec.entry_pacing.then_some(Time::ZERO);
     let entries = spec.entry_times.then(Box::default);
-    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed, entries };
+    let mrc = match &spec.paths {
+        ChooserParams::Mrc(params) => Some(Box::new(MrcSender::new(params, info.base_rtt))),
+        _ => None,
+    };
+    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed, entries, mrc };
     Endpoint::Multipath(Box::new(own))
 }
 
@@ -176,12 +183,19 @@ impl Senders {
         let sender = &mut self.states[id];
         let (limit, cwnd) = (sender.limit, sender.control.cwnd);
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
-        let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
+        let (number, mut entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
+        let mut penalty = None;
+        if let Some(mrc) = &mut own.mrc {
+            let behind = if packet.kind == PacketKind::Nack { 0 } else { usize::from(sender.fields) + NOTES };
+            let reflected = Reflected::from_notes(cx.packets.notes(slot), behind);
+            entropy = reflected.map_or(entropy, |reflected| reflected.entropy);
+            penalty = mrc.hear(now, reflected.as_ref());
+        }
         if own.planes.is_some() {
             // Most often that by which the answer has come; a host with fewer ports answers by others.
             own.packets.plane = own.packets.plane_of(number, sent).unwrap_or(host_cx.plane);
         }
-        let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
+        let mut meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
             let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             own.packets.on_block(now, limit, number, &received)
         } else if packet.kind == PacketKind::Nack {
@@ -192,8 +206,51 @@ impl Senders {
             let (marked, duplicate) = (packet.flags & MARKED != 0, packet.flags & DUPLICATE != 0);
             own.packets.on_ack(now, limit, cwnd, &Answer { number, entropy, sent, marked, duplicate, received })
         };
+        if packet.kind == PacketKind::Ack && packet.flags & ASKS != 0 {
+            meaning.loss = own.packets.on_probe_answer(now, limit, sent).or(meaning.loss);
+        }
+        if let Some(penalty) = penalty {
+            sender.cc.on_receiver_penalty(penalty);
+        }
         self.tell_of_packets(cx, host_cx, id);
         self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
+    }
+
+    /// Sends the probes of a flow that are due, as `mrc` has them.
+    pub(super) fn send_probes(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
+        let sender = &mut self.states[id];
+        let Endpoint::Multipath(own) = &mut sender.endpoint else { return };
+        for probe in own.due_probes(cx.now, host_cx.down, &mut host_cx.random) {
+            let way = (probe.plane, probe.entropy);
+            let mut packet = probing::request(cx, sender.flow, (sender.class, sender.dst), false, way);
+            packet.flags = if probe.reliability { ASKS } else { 0 };
+            let slot = cx.inject(packet);
+            host_cx.outgoing.push(slot);
+        }
+    }
+
+    /// A receiver probes a control path: the answer goes by one of the data's.
+    pub fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+        let packet = &cx.packets[slot];
+        let id = self.lives.active_key(packet.flow);
+        let Some((id, Endpoint::Multipath(own))) = id.map(|id| (id, &mut self.states[id].endpoint)) else {
+            return cx.packets.remove(slot);
+        };
+        let entropy = own.any_good(probing::plane(packet), &mut host_cx.random);
+        probing::answer(cx, host_cx, slot, self.states[id].dst, entropy);
+    }
+
+    /// A probe of a flow's path was answered.
+    pub fn on_probe_answer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        let packet = cx.packets[slot];
+        cx.packets.remove(slot);
+        let Some(id) = self.lives.active_key(packet.flow) else { return After::Nothing };
+        if let Endpoint::Multipath(own) = &mut self.states[id].endpoint {
+            let way = (probing::plane(&packet), probing::probed(&packet));
+            own.on_probe_answer(cx.now, way, packet.flags & MARKED != 0);
+        }
+        self.arm_endpoint(cx, host_cx, id);
+        After::Changed(id)
     }
 
     /// Passes the feedback on packets to the chooser, and the losses to the algorithm.

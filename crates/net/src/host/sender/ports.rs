@@ -54,6 +54,7 @@ impl Senders {
             let ends = [network.flows.source(flow), network.flows.destination(flow)].map(|node| network.host_of(node));
             (planes.routing, planes.leading) = (cx.routing, network.planes_of(cx.routing, flow, ends.into()));
         }
-        planes.leading >> place & 1 == 1
+        let leading = planes.leading;
+        own.open_planes(leading) >> place & 1 == 1
     }
 }

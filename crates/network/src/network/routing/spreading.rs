@@ -58,6 +58,9 @@ pub(super) struct Spreading {
     pub by: By,
 }
 
+/// Bits of the entropy value that name the port of a switch with hosts; those behind name the ports of switches above.
+const SOURCE_BITS: u8 = 8;
+
 /// The input of the choice beside the switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
@@ -67,26 +70,35 @@ pub(super) enum By {
     Sent,
     /// The entropy value that the packet carries, too.
     Entropy,
+    /// That value alone, without a hash: its bits from this one on are the number of the port.
+    Source(u8),
     /// The queues, which the simulator knows: it chooses before the routes are used.
     Queues,
 }
 
 impl By {
     /// The rule of transports that give packets entropy values, or not.
-    pub fn from_spec(ecmp: Ecmp, entropy: bool) -> By {
+    /// `has_hosts`: the switch has hosts at its ports.
+    pub fn from_spec(ecmp: Ecmp, entropy: bool, has_hosts: bool) -> By {
         match ecmp {
             Ecmp::Entropy if entropy => By::Entropy,
-            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy => By::Flow,
+            Ecmp::Source if entropy => By::Source(if has_hosts { 0 } else { SOURCE_BITS }),
+            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy | Ecmp::Source => By::Flow,
             Ecmp::Packet => By::Sent,
             Ecmp::Adaptive => By::Queues,
         }
     }
 
-    /// The hash of a packet whose flow has this one.
+    /// The hash by which a packet, whose flow has this one, takes one of `size` ports.
     #[inline]
-    pub fn spread(self, hash: u64, packet: &impl Routed) -> u64 {
+    pub fn spread(self, hash: u64, packet: &impl Routed, size: u32) -> u64 {
         match self {
             By::Flow | By::Queues => hash,
+            // Scaled to the number of ports it is that remainder again.
+            By::Source(shift) => {
+                let place = u64::from(packet.entropy() >> shift) % u64::from(size);
+                (place << 32).div_ceil(u64::from(size)) << 32
+            }
             By::Sent => mix(hash ^ packet.sent().as_ps()),
             By::Entropy => mix(hash ^ u64::from(packet.entropy())),
         }
@@ -99,4 +111,44 @@ pub(super) fn mix(mut h: u64) -> u64 {
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     h ^ (h >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Carrier(Entropy);
+
+    impl Routed for Carrier {
+        fn flow(&self) -> FlowId {
+            FlowId(3)
+        }
+        fn destination(&self) -> HostNumber {
+            HostNumber(0)
+        }
+        fn sent(&self) -> Time {
+            Time::ZERO
+        }
+        fn sequence(&self) -> u64 {
+            0
+        }
+        fn entropy(&self) -> Entropy {
+            self.0
+        }
+    }
+
+    #[test]
+    fn sources_name_the_port_whatever_its_number() {
+        for size in (1..=256).chain([1000, 4096]) {
+            for entropy in (0..=Entropy::MAX).step_by(7) {
+                for (shift, bits) in [(0, entropy), (SOURCE_BITS, entropy >> 8)] {
+                    let hash = By::Source(shift).spread(0x1234_5678_9abc_def0, &Carrier(entropy), size);
+                    // As the tables scale it.
+                    let place = ((hash >> 32) * u64::from(size)) >> 32;
+                    assert_eq!(place, u64::from(bits) % u64::from(size), "{entropy} of {size}");
+                }
+            }
+        }
+        assert!(By::from_spec(Ecmp::Source, false, true) == By::Flow, "without entropy values the flow decides");
+    }
 }

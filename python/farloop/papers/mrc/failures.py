@@ -1,0 +1,152 @@
+"""MRC: links, ports and switches that fail, what the queue pairs between two hosts still carry, and how long they take to go round it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.palette import CROSS
+from farloop.views.figures.panels import grid, legend_below
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results.run import Comparison, Run
+
+ALGORITHM = "mrc"
+HEALTHY, STEPS, HALF = "healthy", "NIC links fail one by one", "four NIC links fail at once"
+SPINE, LEAF, LINKS, LOSSY = "T1 dead", "T0 dead", "twenty T0-T1 links, eight at once", "a link loses 20 %, 16 EVs"
+STILL, DEAF, SINGLE = f"{SPINE}, without states", f"{LOSSY}, without states", f"{LEAF}, one plane"
+FAILURE = 1e-3
+"""When the first part fails, in seconds."""
+MS = 1e-3
+MARGIN = 0.02
+"""Part of the rate that "no steady loss" and "line rate" leave."""
+TIMES = 5
+"""How many times the packets a control loses at least."""
+LEFT = 0.95
+"""Part of the rate after a failure at which it is gone round."""
+
+
+def _need(case: str) -> Need:
+    return Need(case, ALGORITHM)
+
+
+def rate(run: Run, start: float, end: float) -> float:
+    """Payload per second of all flows together over (start, end], in bit/s."""
+    times, total = rates(run)
+    chosen = total[(times > start + 1e-9) & (times <= end + 1e-9)]
+    return float(np.mean(chosen))
+
+
+def rates(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Times in seconds, and the throughput of all flows together in the interval before each, in bit/s."""
+    names = run.flows["name"].to_pylist()
+    series = [run.samples.get(f"flow/{name}", "throughput") for name in names]
+    return series[0][0], np.sum([values for _, values in series], axis=0)
+
+
+def round_trips_to_bypass(run: Run) -> float:
+    """Time from the failure until the throughput is that of the end of the run again, in base round-trip times.
+
+    It is known to a sampling interval, and counted to the end of the first one from which on the throughput stays.
+    """
+    times, total = rates(run)
+    after = rate(run, run.duration - 2 * MS, run.duration)
+    low = times[(times > FAILURE + 1e-9) & (times < FAILURE + MS) & (total < LEFT * after)]
+    base = float(max(run.flows["base_rtt_ps"].to_pylist())) / 1e12
+    return float(low.max() - FAILURE if len(low) else 0.0) / base
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """What is left of the rate after each failure, the controls, and the time until the rate is back."""
+    return [
+        _judge_ports(Judging(comparison, claims["mrc/ports"])),
+        _judge_paths(Judging(comparison, claims["mrc/paths"])),
+        _judge_controls(Judging(comparison, claims["mrc/controls"])),
+    ]
+
+
+def _judge_ports(judging: Judging) -> Finding:
+    for failed in (1, 2, 3, 4):
+        start = (failed + 0.3) * MS
+
+        def left(run: Run, healthy: Run, start: float = start) -> float:
+            return rate(run, start, start + 0.6 * MS) / rate(healthy, start, start + 0.6 * MS)
+
+        name = f"rate with {failed} of 8 NIC links down"
+        judging.near(name, f"{STEPS}: {name}", [_need(STEPS), _need(HEALTHY)], left)
+    judging.near("rate with four NIC links down at once", f"{HALF}: half of the rate is left", _steady(HALF), steady)
+    judging.near("rate with a T0 down", f"{LEAF}: a plane is lost", _steady(LEAF), steady)
+    return judging.finding(note="true by construction: p of 8 equal planes; what is measured is that it is reached")
+
+
+def _judge_paths(judging: Judging) -> Finding:
+    for case in (SPINE, LINKS, LOSSY):
+
+        def keeps(run: Run, healthy: Run) -> tuple[bool, str]:
+            left = steady(run, healthy)
+            return left > 1 - MARGIN, f"{left:.4f} of the rate without failures"
+
+        judging.order(f"{case}: no steady loss", _steady(case), keeps)
+
+    def soon(run: Run) -> tuple[bool, str]:
+        trips = round_trips_to_bypass(run)
+        return trips < 20, f"{trips:.3g} base round-trip times"
+
+    judging.order(f"{SPINE}: gone round within tens of round-trip times", [_need(SPINE)], soon)
+    return judging.finding(note='"a few tens of microseconds" in the text; the sampling interval is 20 us')
+
+
+def _judge_controls(judging: Judging) -> Finding:
+    for case, other in ((STILL, SPINE), (DEAF, LOSSY)):
+
+        def loses_packets(control: Run, run: Run) -> tuple[bool, str]:
+            ours, theirs = lost_packets(run), lost_packets(control)
+            return theirs > TIMES * ours, f"{theirs} packets against {ours}"
+
+        text = f"{case}: loses more than {TIMES} times the packets that {other} loses"
+        judging.order(text, [_need(case), _need(other)], loses_packets)
+
+    def stops(control: Run, run: Run) -> tuple[bool, str]:
+        ends = [rate(r, r.duration - 2 * MS, r.duration) for r in (control, run)]
+        return ends[0] < 0.1 * ends[1], f"{ends[0] / 1e9:.4g} Gbps against {ends[1] / 1e9:.4g}"
+
+    judging.order(f"{SINGLE}: nothing is left", [_need(SINGLE), _need(LEAF)], stops)
+    return judging.finding(
+        note="negative controls, ours; by rate the first loses a hundredth, since windows are larger than what is lost"
+    )
+
+
+def lost_packets(run: Run) -> int:
+    """Data packets that the network lost, of all flows."""
+    return sum(run.flows["dropped"].to_pylist())
+
+
+def _steady(case: str) -> list[Need]:
+    return [_need(case), _need(HEALTHY)]
+
+
+def steady(run: Run, healthy: Run) -> float:
+    """Rate over the last two milliseconds against that without failures."""
+    return rate(run, run.duration - 2 * MS, run.duration) / rate(healthy, healthy.duration - 2 * MS, healthy.duration)
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput over time, case by case."""
+    needs = scheduled_runs(comparison)
+    figure, axes = grid(len(needs), "Throughput between two hosts while parts fail", columns=4)
+    for axis, need in zip(axes, needs, strict=False):
+        runs = [r for r in comparison.runs if Need(r.case, r.algorithm) == need]
+        if runs:
+            times, total = rates(runs[0])
+            axis.plot(1e3 * times, total / 1e9, color=CROSS[0], linewidth=0.8, label="all flows")
+        axis.set_title(need.case, fontsize=7)
+        axis.set_xlabel("ms", fontsize=7)
+    axes[0].set_ylabel("Gbps", fontsize=8)
+    legend_below(figure, axes)
+    return {"failures": figure}
