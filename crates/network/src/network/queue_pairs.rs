@@ -1,5 +1,5 @@
-//! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another, and for each interface by which
-//! they do where messages choose the NIC port ([`JobPorts::Interface`]).
+//! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another. Where messages choose the NIC
+//! port there is one for each interface by which they do ([`JobPorts::Interface`]).
 //!
 //! They stand behind all other flows. The programs fix the bytes that a queue pair will carry in all iterations, so it has a size like any
 //! flow; its sender only gets to know of them message by message.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 /// A job that runs in the network.
 ///
 /// Messages between hosts take queue pairs: one for each ordered pair of ranks that send to one another (and interface,
-/// [`JobPorts::Interface`]), whose window and round-trip times live as long as the job. Messages between ranks of a host take its scale-up domain.
+/// [`JobPorts::Interface`]), whose window and round-trip times live as long as the job. Messages between ranks of a host take its scale-up
+/// domain.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JobSpec {
     /// Its name, from which hashes and random streams come: no two jobs have the same.
