@@ -160,15 +160,25 @@ pub(crate) fn tell_by_receiver(
     (random, effects, signals): Calls<'_>,
 ) {
     let Some(receiver) = &mut flow.receiver else { return };
-    let arrival = at.as_ps() as f64 - flow.ack_return;
-    let parts = [(ack.acked > Bytes::ZERO).then_some(*ack), (mark > 0).then(|| marked_part(ack, mark))];
-    for part in parts.into_iter().flatten() {
-        let echo = receiver.receive(&part, arrival, (random, effects, signals));
+    let (sender, arrival) = (&mut flow.sender, at.as_ps() as f64 - flow.ack_return);
+    let mut tell = |part: &Ack<'_>| {
+        let echo = receiver.receive(part, arrival, (random, effects, signals));
         let mut ctx = Ctx::new(at, random, effects);
-        for signal in signals.drain(..) {
-            flow.sender.on_signal(&mut ctx, &signal);
+        if !signals.is_empty() {
+            signals.drain(..).for_each(|signal| sender.on_signal(&mut ctx, &signal));
         }
-        flow.sender.on_ack(&mut ctx, &Ack { ecn_echo: echo, ..part });
+        // Most echo what they got.
+        if echo == part.ecn_echo {
+            sender.on_ack(&mut ctx, part);
+        } else {
+            sender.on_ack(&mut ctx, &Ack { ecn_echo: echo, ..*part });
+        }
+    };
+    if ack.acked > Bytes::ZERO {
+        tell(ack);
+    }
+    if mark > 0 {
+        tell(&marked_part(ack, mark));
     }
 }
 

@@ -23,6 +23,7 @@
 use crate::api::*;
 use crate::int::{IntRecord, Interval, PathRecords, pairs};
 use farloop_units::{Bytes, Delta, Rate};
+use std::cell::Cell;
 
 farloop_units::params! {
     /// Parameters of [`Hpcc`].
@@ -76,8 +77,8 @@ impl Algorithm for Hpcc {
 ///
 /// Windows count bytes on the wire, as the switches' counters do; [`Control::cwnd`] is the payload among them.
 pub struct HpccSender {
-    /// W: the current window.
-    window: f64,
+    /// W: the current window, and what follows from it. Where several ACKs come before it is asked for, the last one alone decides.
+    answer: Cell<Answer>,
     /// Wc: the reference window.
     reference: f64,
     /// U: the path's load, smoothed.
@@ -94,7 +95,23 @@ pub struct HpccSender {
     /// 1 / T in 1/ps.
     per_base_rtt: f64,
     payload_per_wire: f64,
+}
+
+/// The window, and the control that follows from it, as far as they are computed.
+#[derive(Clone, Copy)]
+struct Answer {
+    window: f64,
     control: Control,
+    due: Due,
+}
+
+/// What is still to be computed of an [`Answer`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Nothing,
+    Control,
+    /// The window, from the load and the reference window, and the control.
+    Window,
 }
 
 impl HpccSender {
@@ -112,8 +129,9 @@ impl HpccSender {
             None => bdp(flow.initial_rate),
         }
         .min(highest);
-        let mut sender = HpccSender {
-            window,
+        let control = Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO };
+        HpccSender {
+            answer: Cell::new(Answer { window, control, due: Due::Control }),
             reference: window,
             // As if the path were exactly full: before anything was measured there is no reason to grow.
             load: 1.0,
@@ -127,10 +145,7 @@ impl HpccSender {
             highest,
             per_base_rtt,
             payload_per_wire,
-            control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
-        };
-        sender.control = sender.compute_control();
-        sender
+        }
     }
 
     /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured. The records of the ACK are
@@ -174,29 +189,51 @@ impl HpccSender {
         busiest
     }
 
-    /// ComputeWind of Algorithm 1.
-    fn compute_window(&mut self, update: bool, may_grow: bool) {
-        let multiplicative = self.load >= self.eta || self.inc_stage >= self.max_stage;
-        let window = if multiplicative {
+    /// True if the multiplicative term decides.
+    fn is_multiplicative(&self) -> bool {
+        self.load >= self.eta || self.inc_stage >= self.max_stage
+    }
+
+    /// The window of ComputeWind of Algorithm 1, which is at most `highest`.
+    fn next_window(&self, highest: f64) -> f64 {
+        let window = if self.is_multiplicative() {
             self.reference * self.eta / self.load + self.w_ai // Eq. 4
         } else {
             self.reference + self.w_ai
         };
-        let highest = if may_grow { self.highest } else { self.window };
-        self.window = window.max(self.lowest).min(highest);
+        window.max(self.lowest).min(highest)
+    }
+
+    /// ComputeWind of Algorithm 1, at an ACK that moves the reference window or that may not let the window grow.
+    fn compute_window(&mut self, update: bool, highest: f64) {
+        let window = self.next_window(highest);
+        let answer = self.answer.get_mut();
+        (answer.window, answer.due) = (window, Due::Control);
         if update {
-            self.inc_stage = if multiplicative { 0 } else { self.inc_stage + 1 };
-            self.reference = self.window;
+            self.inc_stage = if self.is_multiplicative() { 0 } else { self.inc_stage + 1 };
+            self.reference = window;
         }
     }
 
-    fn compute_control(&self) -> Control {
-        // R = W / T.
-        let rate = self.window * BITS_PS_PER_BYTE_S * self.per_base_rtt;
-        Control {
-            cwnd: Bytes::from_f64((self.window * self.payload_per_wire).max(1.0)),
-            pacing: Rate::from_f64(rate.max(1.0)),
+    /// W: the current window.
+    fn window(&self) -> f64 {
+        match self.answer.get() {
+            Answer { due: Due::Window, .. } => self.next_window(self.highest),
+            Answer { window, .. } => window,
         }
+    }
+
+    /// Computes what is due.
+    fn compute_answer(&self) -> Control {
+        let window = self.window();
+        // R = W / T.
+        let rate = window * BITS_PS_PER_BYTE_S * self.per_base_rtt;
+        let control = Control {
+            cwnd: Bytes::from_f64((window * self.payload_per_wire).max(1.0)),
+            pacing: Rate::from_f64(rate.max(1.0)),
+        };
+        self.answer.set(Answer { window, control, due: Due::Nothing });
+        control
     }
 }
 
@@ -231,19 +268,26 @@ const BITS_PS_PER_BYTE_S: f64 = 8e12;
 impl Sender for HpccSender {
     #[inline]
     fn control(&self) -> Control {
-        self.control
+        match self.answer.get() {
+            Answer { control, due: Due::Nothing, .. } => control,
+            _ => self.compute_answer(),
+        }
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         let first = self.records.is_empty();
         if let Some(load) = self.measure_inflight(ack.int) {
-            self.load = load;
             let update = ack.ack_seq > self.last_update_seq;
-            self.compute_window(update, !ack.in_recovery);
+            let highest = if ack.in_recovery { self.window() } else { self.highest };
+            self.load = load;
+            if update || ack.in_recovery {
+                self.compute_window(update, highest);
+            } else {
+                self.answer.get_mut().due = Due::Window;
+            }
             if update {
                 self.last_update_seq = ack.snd_nxt;
             }
-            self.control = self.compute_control();
         } else if first && !ack.int.is_empty() {
             // The first ACK: there is nothing to compare with.
             self.last_update_seq = ack.snd_nxt;
@@ -282,7 +326,10 @@ mod tests {
     fn one_round_trip_time_may_hold_for_all_flows() {
         let own = bench(HpccParams::default()).sender;
         let common = bench(HpccParams { base_rtt: Some(us(64)), ..HpccParams::default() }).sender;
-        assert_eq!((own.window, common.window, common.control.pacing), (400_000.0, 800_000.0, Rate::from_gbps(100)));
+        assert_eq!(
+            (own.window(), common.window(), common.control().pacing),
+            (400_000.0, 800_000.0, Rate::from_gbps(100))
+        );
         assert_eq!((common.w_ai, common.per_base_rtt), (2.0 * own.w_ai, own.per_base_rtt / 2.0));
     }
 
@@ -302,13 +349,13 @@ mod tests {
     fn load_counts_wire_and_queue() {
         let mut b = bench(with_ai(80));
         b.ack(&with_int(1, &[hop(us(0), 0, 20_000)]));
-        assert_eq!(b.sender.window, 400_000.0, "the first ACK only stores");
+        assert_eq!(b.sender.window(), 400_000.0, "the first ACK only stores");
         // 16 µs = T/2, 150,000 B sent of 200,000 possible, min(20,000, 40,000) queued:
         // u = 0.75 + 20,000/400,000 = 0.8; U = 1/2·1 + 1/2·0.8 = 0.9.
         b.ack(&with_int(2, &[hop(us(16), 150_000, 40_000)]));
         assert!((b.sender.load - 0.9).abs() < 1e-12, "{}", b.sender.load);
         // U < η: the additive step from the reference window, capped at line rate.
-        assert_eq!((b.sender.window, b.sender.reference), (400_000.0, 400_000.0));
+        assert_eq!((b.sender.window(), b.sender.reference), (400_000.0, 400_000.0));
     }
 
     #[test]
@@ -341,7 +388,7 @@ mod tests {
         // Later ACKs of the same round start from the same reference: the reaction is not repeated.
         for i in 1..=3 {
             b.ack(&with_int(262 + i, &[hop(us(32) * (i + 1), 400_000 * (i + 1), 40_000)]));
-            assert!((b.sender.window - (345_534.545 * 0.95 / 1.1 + 80.0)).abs() < 0.001, "{}", b.sender.window);
+            assert!((b.sender.window() - (345_534.545 * 0.95 / 1.1 + 80.0)).abs() < 0.001, "{}", b.sender.window());
             assert!((b.sender.reference - 345_534.545).abs() < 0.001);
         }
     }
@@ -357,7 +404,7 @@ mod tests {
         let trace: Vec<f64> = (1..=7)
             .map(|round| {
                 b.ack(&next_round(round, &[hop(us(32) * round, 200_000 * round, 0)]));
-                b.sender.window
+                b.sender.window()
             })
             .collect();
         // 40,000 + 5 × 1000; then 45,000·0.95/0.5 + 1000; then additive again.
