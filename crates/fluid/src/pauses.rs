@@ -134,6 +134,9 @@ impl Engine<'_> {
         self.links[link].advance(now);
         self.links[link].set_rate(rate, drain.max(line as f64 * BYTES_PER_PS * open));
         self.pass_on_behind(link, before, now);
+        if self.links[link].grows_watched() {
+            self.watch_queue(link, now);
+        }
     }
 
     /// Refuses a run in which a pause begins at a link from which paths lead into a circle of links: where packets fill all of them, none
