@@ -11,7 +11,14 @@ from farloop.errors import FarloopError
 from farloop.studies.advice import long_haul
 from farloop.studies.advice.runs import Answered
 from farloop.studies.arena.measuring import Measured
-from farloop.studies.capacity import capacity_answer, capacity_question, confirming, searching, variables
+from farloop.studies.capacity import (
+    capacity_answer,
+    capacity_question,
+    confirming,
+    screening,
+    searching,
+    variables,
+)
 from farloop.views import capacity_page, machine
 
 ROOT = Path(__file__).parents[2]
@@ -131,6 +138,14 @@ def test_a_gear_without_bounds_or_that_refuses_leaves_all_to_packets():
     (answer,) = answers(asked(seeds=1), made)
     assert (answer.answer, {each.state for each in answer.screened}) == (2, {"refused"})
     assert sorted(answer.confirmed) == [1, 2]
+
+
+def test_the_bound_of_iterations_is_that_of_their_times_and_slowdowns():
+    error = {"p99_slowdown": None, "fct": {}, "iteration_time": {"bound": 0.02}}
+    assert screening.error_bound(error, "iteration_s") == 0.02
+    assert screening.error_bound(error, "iteration_slowdown") == 0.02
+    assert screening.error_bound(error, "all_all_slowdown_p99") is None
+    assert screening.error_bound({"p99_slowdown": {"bound": 0.1}, "fct": {}}, "iteration_s") is None
 
 
 def test_losses_of_go_back_n_leave_a_point_to_packets(tmp_path):
@@ -305,7 +320,9 @@ def test_a_plan_that_latency_decides(tmp_path):
         out=tmp_path / "plan",
     )
     assert plan.content["options"][plan.content["conditions"][0]["answer"]]["text"] == "1,000 km"
-    assert plan.content["untried"][1].startswith("Rates could not simulate any point, which packets decided: ")
+    condition = plan.content["conditions"][0]
+    assert [row["state"] for row in condition["by_rates"]] == ["fails", "fails", "holds", "holds"]
+    assert sorted(condition["by_packets"]) == ["1", "2"], "the answer and its neighbour"
 
 
 # The output.

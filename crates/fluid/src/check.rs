@@ -4,8 +4,8 @@ use crate::refusal::{Refusal, refuse};
 use crate::tcp::{check_drops, check_tcp};
 use farloop_cc::{AnyParams, Needs};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, LinkChange, LinkSpec, NetworkSpec, NodeKind, NodeSpec,
-    PfcSpec, SwitchSpec, TransportKind, TransportSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, JobSpec, LinkChange, LinkSpec, NetworkSpec, NodeKind,
+    NodeSpec, PfcSpec, SwitchSpec, TransportKind, TransportSpec,
 };
 
 /// Checks that the fluid simulation has every feature of this network. Each field is modelled, means nothing to rates, or is refused here:
@@ -44,13 +44,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
     }
     algorithms.iter().try_for_each(check_algorithm)?;
     check_flows(flows)?;
-    if !jobs.is_empty() {
-        return refuse(
-            "job",
-            "messages of jobs are not simulated as rates",
-            "expected no [[job]], or gear = \"packets\"",
-        );
-    }
+    check_jobs(jobs, flows, transport.kind)?;
     if clock_offsets.iter().any(|offset| *offset != Default::default()) {
         return refuse("hosts.clock_offset", "hosts' links have their exact rates", "expected \"0ppm\"");
     }
@@ -201,6 +195,33 @@ fn check_flows(flows: &[FlowSpec]) -> Result<(), Refusal> {
                 "flows of several data classes share links",
                 "expected one class, or gear = \"packets\"",
             );
+        }
+    }
+    Ok(())
+}
+
+fn check_jobs(jobs: &[JobSpec], flows: &[FlowSpec], kind: TransportKind) -> Result<(), Refusal> {
+    if kind != TransportKind::Rdma && !jobs.is_empty() {
+        return refuse("transport.kind", "messages of jobs take queue pairs of RDMA", "expected \"rdma\"");
+    }
+    let first = flows.first().map(|flow| flow.class).or(jobs.first().map(|job| job.class));
+    for job in jobs {
+        let JobSpec {
+            name,
+            job: _,
+            hosts: _,
+            start: _,
+            iterations: _,
+            algorithm: _,
+            cross_algorithm: _,
+            class,
+            host: _,
+            domain: _,
+            ports: _, // paths follow them
+        } = job;
+        if Some(*class) != first {
+            let problem = format!("messages of \"{name}\" share links with another data class");
+            return refuse("job", problem, "expected one class, or gear = \"packets\"");
         }
     }
     Ok(())

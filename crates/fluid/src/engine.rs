@@ -5,6 +5,7 @@ use crate::changes::Changes;
 use crate::crossing::Crossing;
 use crate::flow::{Flow, Hop, Stage, Told};
 use crate::history::{History, SentCurve};
+use crate::jobs::{Messages, Ranks, Stream};
 use crate::link::{BYTES_PER_PS, Link, LinkFacts, round_up};
 use crate::mechanism::Mechanism;
 use crate::nic::Nic;
@@ -94,8 +95,12 @@ const START: u32 = 1;
 const SAMPLE: u32 = 2;
 /// The calendar's entry of the next look at switches with PFC.
 pub(crate) const PAUSES: u32 = 3;
-/// The calendar's entries that are no flow's.
-const OTHERS: u32 = 4;
+/// The calendar's entry of the next last byte of a message.
+pub(crate) const MESSAGES: u32 = 4;
+/// The calendar's entry of what ranks of jobs do next.
+pub(crate) const CHORES: u32 = 5;
+/// The calendar's entries that are no flow's: an even number.
+const OTHERS: u32 = 6;
 /// The first of the calendar's two entries of the flow in a slot: its next event, and the next change of rate on its way.
 pub(crate) const fn own_event(slot: u32) -> u32 {
     OTHERS + 2 * slot
@@ -138,6 +143,8 @@ pub(crate) struct Engine<'a> {
     pub samples: Samples,
     pub pfc: Pfc,
     pub crossing: Crossing,
+    pub ranks: Ranks,
+    pub messages: Messages,
     /// Number of changes of links that are over.
     pub changed: usize,
     pub work: Work,
@@ -181,6 +188,8 @@ impl<'a> Engine<'a> {
             beginnings: Starts::default(),
             samples: Samples::new(recorded),
             crossing: Crossing::new(network),
+            ranks: Ranks::new(network),
+            messages: Messages::new(network),
             changed: 0,
             pfc: if settings.ignore_pauses { Pfc::default() } else { Pfc::new(network) },
             work: Work::default(),
@@ -190,7 +199,8 @@ impl<'a> Engine<'a> {
         if !network.flow_dependencies.is_empty() {
             engine.waiting = vec![(0, 0.0); network.flows.len()];
         }
-        for (number, spec) in network.flows.iter().enumerate() {
+        // Queue pairs of jobs begin with their first messages.
+        for (number, spec) in network.flows.iter().enumerate().take(network.pairs.first_flow()) {
             let waits = network.flow_dependencies.waits_for(FlowId::new(number));
             if waits > 0 {
                 engine.waiting[number] = (waits, spec.start.as_ps() as f64);
@@ -205,6 +215,7 @@ impl<'a> Engine<'a> {
             engine.calendar.set(LINKS, *at);
         }
         engine.schedule_start();
+        engine.schedule_chores();
         if let Some(at) = engine.samples.next() {
             engine.calendar.set(SAMPLE, at);
         }
@@ -228,7 +239,7 @@ impl<'a> Engine<'a> {
 
     /// Returns true if no flow is in motion and none will start.
     pub fn is_idle(&self) -> bool {
-        self.starts.is_empty() && self.free.len() == self.flows.len()
+        self.starts.is_empty() && self.free.len() == self.flows.len() && self.ranks.next().is_none()
     }
 
     fn handle(&mut self, event: u32, now: f64) {
@@ -236,7 +247,7 @@ impl<'a> Engine<'a> {
             START => {
                 let Some(Reverse((_, number))) = self.starts.pop() else { unreachable!("an event without a start") };
                 self.schedule_start();
-                self.start(FlowId(number), now);
+                self.begin(FlowId(number), None, now);
             }
             SAMPLE => {
                 self.sample(now);
@@ -247,6 +258,8 @@ impl<'a> Engine<'a> {
             }
             LINKS => self.change_links(now),
             PAUSES => self.look_at_switches(now),
+            MESSAGES => self.walk_messages(now),
+            CHORES => self.do_chores(time(now)),
             _ if !event.is_multiple_of(2) => self.pass_change((event - OTHERS) / 2, now),
             _ => {
                 let slot = (event - OTHERS) / 2;
@@ -307,10 +320,14 @@ impl<'a> Engine<'a> {
         slot as u32
     }
 
-    fn start(&mut self, number: FlowId, now: f64) {
+    /// A flow begins, with its first message if it is a queue pair of a job; returns its slot, unless its handshake goes on.
+    pub(crate) fn begin(&mut self, number: FlowId, stream: Option<Box<Stream>>, now: f64) -> Option<u32> {
         let facts = flow_facts(self.network, number);
-        let Some(opening) = self.open(number, &facts, now) else { return };
+        let opening = self.open(number, &facts, now)?;
         let mut flow = self.make_flow(number, &facts, opening, now);
+        if let Some(stream) = stream {
+            (flow.left, flow.stream) = (stream.first(), Some(stream));
+        }
         let control = flow.sender.control();
         self.note_beginning(&flow, &facts, control);
         flow.window = wire_window(&flow, control.cwnd);
@@ -318,7 +335,10 @@ impl<'a> Engine<'a> {
         flow.budget = flow.window;
         let mut pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
         let end = &mut self.ends[number.index()];
-        (end.start, end.ideal, end.base_rtt) = (opening.start, facts.ideal, facts.info.base_rtt);
+        // A queue pair begins with its job, as with packets.
+        let begun =
+            if flow.stream.is_some() { self.network.flows.get(number).start.as_ps() as f64 } else { opening.start };
+        (end.start, end.ideal, end.base_rtt) = (begun, facts.ideal, facts.info.base_rtt);
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
         if self.settings.lacks(Mechanism::FirstWindow) {
@@ -336,9 +356,11 @@ impl<'a> Engine<'a> {
         self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
         if flow.tcp.is_some() {
-            return self.begin_rounds(slot, flow, rtt, now);
+            self.begin_rounds(slot, flow, rtt, now);
+        } else {
+            self.set_want_of(slot, flow, pacing, (now, rtt));
         }
-        self.set_want_of(slot, flow, pacing, (now, rtt));
+        Some(slot)
     }
 
     fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, opening: Opening, now: f64) -> Box<Flow> {
@@ -381,6 +403,7 @@ impl<'a> Engine<'a> {
             number,
             stage: Stage::Sending,
             sender,
+            stream: None,
             receiver: (!receiver.only_echoes()).then(|| Box::new(ReceiverHalf::new(receiver))),
             tcp,
             timers: [f64::INFINITY; TimerId::COUNT],
@@ -467,6 +490,9 @@ impl<'a> Engine<'a> {
             return self.go_on_rounds(slot, now);
         }
         if flow.left <= 0.5 || now >= flow.stop {
+            if flow.stream.is_some() {
+                return self.end_message(slot, now);
+            }
             return self.end_sending(slot, now);
         }
         if now >= flow.next_look {

@@ -4,9 +4,11 @@
 //! looks at every flow, and with few looks at times left to chance, which parts flows that began together. The spread of a flow's three
 //! completion times is measured against the first. Let s be its mean over a class of flows, and w the part of their time that they wait: by
 //! which they take longer than in the empty network. The mean error is bounded by s + sqrt(s w) + 0.1 %. The second term is what the three
-//! runs have in common: the part of the waiting that depends on packets. `validation/fluid/bound.toml` lists the scenarios that chose the
+//! runs have in common: the part of the waiting that depends on packets. Of jobs s is the largest spread of an iteration's time, and w the
+//! part of it in which ranks do not compute. `validation/fluid/bound.toml` lists the scenarios that chose the
 //! rule, and others that it was tried on; docs/fluid.md has how often it covers the truth.
 
+use crate::jobs::IterationTime;
 use crate::outcome::completion_times;
 use crate::settings::Settings;
 use crate::simulation::{Progress, Simulation, Stopped};
@@ -53,6 +55,8 @@ pub struct ErrorEstimate {
     pub sizes: Vec<ErrorBound>,
     /// Of the error of the 99th percentile of the slowdown; `None` where too few flows finished.
     pub p99: Option<ErrorBound>,
+    /// Of the error of the time of each iteration of jobs; `None` without one that is over in all runs.
+    pub iterations: Option<ErrorBound>,
 }
 
 /// Estimates the error of a run of a simulation. It takes about three times as long as the run.
@@ -67,10 +71,27 @@ pub fn estimate_error(
     let settings = simulation.settings();
     let fine = Settings { looks: 2.0 * settings.looks, ..settings };
     let coarse = Settings { looks: 0.5 * settings.looks, scatter: 0.75, stream: settings.stream + 1, ..settings };
-    let fine = simulation.times_with(fine, progress)?;
-    let coarse = simulation.times_with(coarse, progress)?;
+    let (fine, finely) = simulation.times_with(fine, progress)?;
+    let (coarse, coarsely) = simulation.times_with(coarse, progress)?;
     let ideals: Vec<f64> = run.flows.iter().map(|row| row.ideal.as_ps() as f64).collect();
-    Ok(estimate(&simulation.sizes(), &ideals, [&completion_times(run), &fine, &coarse]))
+    let iterations = bound_iterations([&simulation.iteration_times(run), &finely, &coarsely]);
+    let estimate = estimate(&simulation.sizes(), &ideals, [&completion_times(run), &fine, &coarse]);
+    Ok(ErrorEstimate { iterations, ..estimate })
+}
+
+/// The bound of the error of the time of any iteration.
+fn bound_iterations([run, fine, coarse]: [&[IterationTime]; 3]) -> Option<ErrorBound> {
+    let of = |((own, fine), coarse): ((&IterationTime, &IterationTime), &IterationTime)| {
+        let times = [own.time, fine.time, coarse.time];
+        let over = times.iter().all(|time| time.is_finite());
+        (if over { range(times) / own.time } else { f64::NAN }, own.exposed)
+    };
+    let spreads: Vec<(f64, f64)> =
+        run.iter().zip(fine).zip(coarse).map(of).filter(|(spread, _)| spread.is_finite()).collect();
+    let bound = |(spread, exposed): &(f64, f64)| spread + (spread * exposed).sqrt() + CONSTANT;
+    let difference = spreads.iter().map(|(spread, _)| *spread).reduce(f64::max)?;
+    let bound = spreads.iter().map(bound).fold(0.0, f64::max);
+    Some(ErrorBound { name: "iteration time", flows: spreads.len(), difference, bound })
 }
 
 /// A flow that finished in all three runs.
@@ -111,7 +132,8 @@ fn estimate(sizes: &[u64], ideals: &[f64], runs: [&[f64]; 3]) -> ErrorEstimate {
         let bound = difference + (difference * waiting).sqrt() + CONSTANT;
         Some(ErrorBound { name, flows: own.len(), difference, bound })
     };
-    ErrorEstimate { sizes: CLASSES.iter().filter_map(of_class).collect(), p99: bound_p99(&finished) }
+    let sizes = CLASSES.iter().filter_map(of_class).collect();
+    ErrorEstimate { sizes, p99: bound_p99(&finished), iterations: None }
 }
 
 /// The bound of the error of the 99th percentile of the slowdown, by the slowest flows' spread and the distance of the runs' percentiles.

@@ -2,6 +2,7 @@
 
 use crate::changes::Changes;
 use crate::history::{History, SentCurve};
+use crate::jobs::Stream;
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::receiver::ReceiverHalf;
 use crate::tcp::Tcp;
@@ -52,6 +53,8 @@ pub(crate) struct Flow {
     pub receiver: Option<Box<ReceiverHalf>>,
     /// Its connection; `None` over RDMA.
     pub tcp: Option<Box<Tcp>>,
+    /// Its messages, if it is a queue pair of a job.
+    pub stream: Option<Box<Stream>>,
     /// When each timer is due; infinite for never.
     pub timers: [f64; TimerId::COUNT],
     /// When the first of them is due.
@@ -165,10 +168,23 @@ impl Flow {
         next
     }
 
+    /// True if it is a queue pair that has nothing to send, and has heard of all that it sent.
+    #[inline]
+    pub fn is_asleep(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.asleep)
+    }
+
+    /// True if it is a queue pair that has nothing to send now.
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        self.left <= 0.5 && self.stream.as_ref().is_some_and(|stream| stream.is_empty())
+    }
+
     /// Payload that has arrived at `now`.
     pub fn delivered_at(&self, now: f64) -> f64 {
         let back = now + self.ack_return;
-        self.curve.acked_at(back).map_or(0.0, |(bytes, _)| bytes / self.framing).min(self.size)
+        let messages = self.stream.as_ref().map_or(0.0, |stream| stream.delivered as f64);
+        self.curve.acked_at(back).map_or(0.0, |(bytes, _)| bytes / self.framing).min(self.size).max(messages)
     }
 
     /// Full packets of what was lost.

@@ -9,7 +9,7 @@ use farloop_network::ids::{FlowId, Key};
 use std::cmp::Reverse;
 
 /// Rounding of a wait in picoseconds.
-const SHORT: f64 = 1_000.0;
+pub(crate) const SHORT: f64 = 1_000.0;
 
 /// The last byte looks after so many picoseconds whether a pause still holds it.
 pub(crate) const PATIENCE: f64 = 10e6;

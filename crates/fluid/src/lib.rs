@@ -17,6 +17,7 @@
 //! | `nic`, `sharing` | the flows of a host share its link |
 //! | `rates`, `changes`, `last_byte` | rates and last bytes on their way along the path |
 //! | `tcp` | TCP as rounds: the ACK clock, losses and their repair, timers |
+//! | `jobs` | ranks of training jobs, and their messages |
 //! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
 //! | `pfc`, `pauses`, `paths` | switches with PFC, pauses in motion, and paths in which they might go in a circle |
@@ -34,6 +35,7 @@ pub mod error_bound;
 mod fair_shares;
 mod flow;
 mod history;
+mod jobs;
 mod last_byte;
 mod link;
 mod link_changes;

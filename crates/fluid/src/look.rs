@@ -32,7 +32,8 @@ impl Engine<'_> {
         }
         let mut acks = flow.ack_rate;
         // An ACK stands for a packet or more: a part of one waits for the rest.
-        if reported.acked - flow.acked >= flow.mss * flow.framing * 0.999 {
+        let some = reported.acked - flow.acked;
+        if some >= flow.mss * flow.framing * 0.999 || (some > 0.0 && flow.is_drained() && reported.acked >= flow.sent) {
             self.tell_acks(&mut flow, &reported, rtt, until);
             // ACKs come back at the rate at which they came since the last look.
             acks = ((reported.acked - flow.acked) / (until - flow.looked) / BYTES_PER_PS * flow.ack_share) as i64;
@@ -58,7 +59,12 @@ impl Engine<'_> {
             }
         }
         let interval = known.unwrap_or_else(|| self.interval(&flow, rtt, now));
-        let want = self.plan_sending(&mut flow, rtt, (interval, now));
+        let mut want = self.plan_sending(&mut flow, rtt, (interval, now));
+        if flow.is_drained() {
+            want = 0;
+            // Its receiver acknowledges what still comes, and nothing behind that.
+            acks = if self.plan_drained(&mut flow) { 0 } else { flow.ack_rate };
+        }
         self.set_ack_rate(&mut flow, acks, now);
         self.set_want_of(slot, flow, want, (now, rtt));
     }
@@ -116,7 +122,7 @@ impl Engine<'_> {
                 ecn_echo: false,
                 ce: None,
                 in_recovery: false,
-                app_limited: false,
+                app_limited: flow.stream.as_ref().is_some_and(|stream| stream.is_drained_at(float(spread.at))),
                 delivery: None,
                 int: if flow.has_telemetry { telemetry.next(left) } else { &[] },
                 fields: &[],

@@ -1,6 +1,7 @@
 //! The result of a run, and its invariants.
 
 use crate::engine::{Engine, FlowEnd};
+use crate::jobs::{IterationTime, iteration_times};
 use crate::plan::port;
 use crate::settings::Model;
 use farloop_network::RunResult;
@@ -35,7 +36,11 @@ impl Engine<'_> {
             link.advance(end);
         }
         self.settle_pauses(end);
-        let flows = self.flow_rows(end);
+        let network = self.network;
+        let mut flows = self.flow_rows(end);
+        let of_pairs = flows.split_off(network.pairs.first_flow());
+        let queue_pairs = network.pairs.rows(of_pairs, |flow| network.flows.size(flow));
+        let ranks = self.ranks.take_rows(network);
         let ports = self.port_rows(end);
         let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
         let gave_up = flows.iter().filter(|row| row.gave_up).count() as u64;
@@ -44,12 +49,14 @@ impl Engine<'_> {
         for port in &ports {
             totals.drops.add(&port.drops);
         }
-        let capped = self.network.capped_rows(&flows, &|flow| flow);
+        let capped = network.capped_rows(&flows, &|flow| flow);
         let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues(), self.check_buffers()];
         RunResult {
             gear: if self.settings.model == Model::Fluid { Gear::Fluid } else { Gear::MaxMin },
             capped,
             flows,
+            ranks,
+            queue_pairs,
             ports,
             flow_series: std::mem::take(&mut self.samples.flows),
             port_series: std::mem::take(&mut self.samples.ports),
@@ -61,14 +68,16 @@ impl Engine<'_> {
         }
     }
 
-    /// Flows' completion times alone, as [`completion_times`] of the result.
-    pub(crate) fn into_times(self, last: f64) -> Vec<f64> {
+    /// Flows' completion times alone, as [`completion_times`] of the result, and the times of jobs' iterations.
+    pub(crate) fn into_times(mut self, last: f64) -> (Vec<f64>, Vec<IterationTime>) {
+        let network = self.network;
+        let iterations = iteration_times(&self.ranks.take_rows(network), &network.jobs);
         let end = self.end_of_run(last);
         let of_flow = |flow: &FlowEnd| match received(flow, end) {
             Some(at) if flow.start < f64::INFINITY => at.since(started(flow)).as_ps() as f64,
             _ => f64::NAN,
         };
-        self.ends.iter().map(of_flow).collect()
+        (self.ends[..network.pairs.first_flow()].iter().map(of_flow).collect(), iterations)
     }
 
     /// The end of a run whose last event was at `last`, in picoseconds.

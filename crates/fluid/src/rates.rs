@@ -109,7 +109,7 @@ impl Engine<'_> {
         let through = std::mem::take(&mut self.links[link as usize].through);
         for (slot, place) in &through {
             // The flow that changes its rate is out of its slot.
-            let Some(mut flow) = self.flows[*slot as usize].take() else { continue };
+            let Some(mut flow) = self.flows[*slot as usize].take_if(|flow| !flow.is_asleep()) else { continue };
             let place = *place as usize;
             let share = self.links[link as usize].exit_rate(flow.hops[place].input);
             if let Some(rate) = self.leave(*slot, &mut flow, place, share, now) {

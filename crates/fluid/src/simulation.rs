@@ -2,15 +2,18 @@
 
 use crate::check::check;
 use crate::engine::Engine;
+use crate::jobs::{IterationTime, iteration_times};
 use crate::max_min::MaxMin;
 use crate::refusal::Refusal;
 use crate::settings::{Model, Settings};
+use farloop_job::ideal::Paths;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
 use farloop_network::spec::TransportKind;
 use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
 use farloop_units::Time;
 use std::fmt;
+use std::sync::Arc;
 
 /// A network ready to run. Build it with [`Simulation::build`], move it with [`Simulation::run`].
 pub struct Simulation {
@@ -98,10 +101,22 @@ impl Simulation {
                 expected: "expected no [[event]], or gear = \"fluid\"",
             }));
         }
+        if settings.model == Model::MaxMin && !spec.jobs.is_empty() {
+            return Err(Error::Refused(Refusal {
+                key: "job",
+                problem: "max-min rates carry no messages of jobs".to_string(),
+                expected: "expected no [[job]], or gear = \"fluid\"",
+            }));
+        }
         let recorded = Recorded::new(&spec)?;
         let seed = spec.seed;
         let network = Network::build(spec, go_on)?;
         Ok(Simulation { network, recorded, seed, settings, acks: Vec::new() })
+    }
+
+    /// Costs of a job's messages alone in this network: for the time of the job on an ideal one.
+    pub fn message_paths(&self, job: u32) -> Arc<dyn Paths> {
+        Arc::new(self.network.message_paths(job))
     }
 
     /// Sentences for the user before the run: where packets would be as fast.
@@ -146,15 +161,20 @@ impl Simulation {
         self.network.transport.kind == TransportKind::Rdma && run.flows.iter().any(|row| row.dropped > 0)
     }
 
+    /// Times of the iterations of a run.
+    pub(crate) fn iteration_times(&self, run: &RunResult) -> Vec<IterationTime> {
+        iteration_times(&run.ranks, &self.network.jobs)
+    }
+
     /// Its settings.
     pub(crate) fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Payload of each flow in bytes.
+    /// Payload of each flow in bytes, without queue pairs of jobs.
     pub(crate) fn sizes(&self) -> Vec<u64> {
         let flows = &self.network.flows;
-        (0..flows.len()).map(|flow| flows.size(FlowId::new(flow)).get()).collect()
+        (0..self.network.pairs.first_flow()).map(|flow| flows.size(FlowId::new(flow)).get()).collect()
     }
 
     /// Runs with other settings than its own.
@@ -170,14 +190,15 @@ impl Simulation {
         Ok(engine.into_result(last))
     }
 
-    /// Runs with other settings than its own, only for flows' completion times: [`completion_times`] of its result.
+    /// Runs with other settings than its own, only for flows' completion times ([`completion_times`] of its result) and the times of
+    /// jobs' iterations.
     ///
     /// [`completion_times`]: crate::outcome::completion_times
     pub(crate) fn times_with(
         &self,
         settings: Settings,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Vec<f64>, Stopped> {
+    ) -> Result<(Vec<f64>, Vec<IterationTime>), Stopped> {
         let (engine, last) = self.simulate(settings, progress)?;
         Ok(engine.into_times(last))
     }

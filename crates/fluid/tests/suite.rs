@@ -6,6 +6,7 @@ mod determinism;
 mod error_bound;
 mod exact;
 mod invariants;
+mod jobs;
 mod link_changes;
 mod pfc;
 mod refusals;

@@ -14,6 +14,7 @@
 //! | [`flows`], [`flow_dependencies`], [`queue_pairs`] | the flows, those that wait for others, those that carry messages of jobs |
 //! | [`path`], [`code`] | closed forms over a path; packets of flows with blocks |
 //! | [`recorded`] | the objects with series |
+//! | [`meter`] | where the time of the ranks of jobs goes, and their interfaces to scale-up domains |
 //! | [`result`], [`limits`], [`starts`], [`limit_groups`] | rows of a result, and what sums them up |
 //!
 //! `docs/network-model.md` describes the model.
@@ -25,6 +26,7 @@ mod headroom;
 pub mod ids;
 pub mod limit_groups;
 pub mod limits;
+pub mod meter;
 mod network;
 pub mod recorded;
 pub mod result;

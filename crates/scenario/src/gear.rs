@@ -66,13 +66,14 @@ pub(crate) fn ready_rates(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Ready<Simulation>, RunError> {
     let mut facts = Facts::take(&mut built);
-    let names = Names::from_built(&built);
+    let mut names = Names::from_built(&built);
     let settings = Settings { model, ..Settings::default() };
     let simulation = Simulation::build(built.spec, settings, go_on).map_err(|error| match error {
         Error::Build(error) => of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &error),
         Error::Refused(refusal) => at_key(scenario, &refusal).into(),
     })?;
     facts.notes.extend(simulation.notes());
+    names.jobs.take_paths(|job| simulation.message_paths(job));
     Ok(Ready { facts, names, trace_names: None, simulation })
 }
 
@@ -113,7 +114,11 @@ fn error_json(estimate: &ErrorEstimate) -> Json {
         |bound: &ErrorBound| json!({ "flows": bound.flows, "difference": bound.difference, "bound": bound.bound });
     let sizes: serde_json::Map<String, Json> =
         estimate.sizes.iter().map(|bound| (bound.name.to_string(), row(bound))).collect();
-    json!({ "fct": sizes, "p99_slowdown": estimate.p99.as_ref().map(row) })
+    let mut error = json!({ "fct": sizes, "p99_slowdown": estimate.p99.as_ref().map(row) });
+    if let Some(bound) = &estimate.iterations {
+        error["iteration_time"] = row(bound);
+    }
+    error
 }
 
 /// A refusal as a message about the key that asks for what is refused.

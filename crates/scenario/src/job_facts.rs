@@ -3,8 +3,8 @@
 use crate::build::Built;
 use crate::jobs::bytes_across;
 use farloop_job::ideal::{self, Network, Paths};
+use farloop_net::RunResult;
 use farloop_net::spec::{JobSpec, NodeId};
-use farloop_net::{RunResult, Simulation};
 use farloop_units::{Delta, Rate};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -31,8 +31,8 @@ impl Jobs {
     }
 
     /// Gets to know the paths of messages.
-    pub fn take_paths(&mut self, simulation: &Simulation) {
-        self.paths = (0..self.specs.len() as u32).map(|job| simulation.message_paths(job)).collect();
+    pub fn take_paths(&mut self, paths: impl Fn(u32) -> Arc<dyn Paths>) {
+        self.paths = (0..self.specs.len() as u32).map(paths).collect();
     }
 
     /// The time of an iteration on an ideal network, where a message takes as long as alone in this one. It waits for nothing but the

@@ -288,7 +288,7 @@ pub(crate) fn ready(
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
     let refused = |e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e);
     let mut simulation = simulation.map_err(refused)?;
-    names.jobs.take_paths(&simulation);
+    names.jobs.take_paths(|job| simulation.message_paths(job));
     let trace_names = traced.map(|(filter, names)| {
         simulation.trace(&filter);
         names

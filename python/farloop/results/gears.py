@@ -92,7 +92,10 @@ def error_sentence(estimate: Mapping[str, Any] | None) -> str:
     parts = [f"{_percent(row)} for flows {size}" for size, row in estimate["fct"].items()]
     if p99 := estimate["p99_slowdown"]:
         parts.append(f"{_percent(p99)} for the 99th percentile of the slowdown")
-    return f"bounds of the mean error of completion times against packets: {_list(parts)}" if parts else ""
+    sentences = [f"bounds of the mean error of completion times against packets: {_list(parts)}"] if parts else []
+    if iteration := estimate.get("iteration_time"):
+        sentences.append(f"bound of the error of the time of an iteration against packets: {_percent(iteration)}")
+    return "; ".join(sentences)
 
 
 def _percent(row: Mapping[str, Any]) -> str:

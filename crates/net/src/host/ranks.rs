@@ -5,7 +5,6 @@
 //! up to a boundary, its rank has the message. Between parts, boundaries go with the mail after a window. No byte of the message can be
 //! there sooner, since it crosses at least one link that is cut.
 
-mod meter;
 pub(crate) mod path;
 
 use super::receiver::Receivers;
@@ -15,10 +14,10 @@ use crate::partition::Partition;
 use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
 use farloop_network::Network;
+use farloop_network::meter::{DomainInterface, Meter};
 use farloop_network::queue_pairs::{QueuePair, stream_bytes};
 use farloop_network::result::RankRow;
 use farloop_units::Time;
-use meter::Meter;
 use path::{JobPath, PathLog, Way};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -74,9 +73,7 @@ struct Running {
     host: HostId,
     program: Rank,
     meter: Meter,
-    /// The time until which its interface to the scale-up domain is busy, each way.
-    sends_until: Time,
-    receives_until: Time,
+    domain: DomainInterface,
 }
 
 /// The ranks of a part.
@@ -140,8 +137,8 @@ impl Ranks {
                 let program = Rank::new(&job.job, rank, job.host, job.iterations, false);
                 let host = HostId::new(at);
                 let meter = Meter::new(job.start);
-                let (sends_until, receives_until) = (Time::ZERO, Time::ZERO);
-                self.ranks.push(Running { job: number, rank, host, program, meter, sends_until, receives_until });
+                let domain = DomainInterface::default();
+                self.ranks.push(Running { job: number, rank, host, program, meter, domain });
                 self.places.insert((number, rank), place);
                 self.set(cx, host, job.start, place, Chore::Start);
             }
@@ -316,14 +313,10 @@ impl Ranks {
     fn send_in_domain(&mut self, cx: &mut PartContext, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
         let &other = self.places.get(&to)?;
         let level = cx.network.jobs[to.0 as usize].domain;
-        let takes = level.serialisation(message.bytes);
-        let sender = &mut self.ranks[place as usize];
-        let departs = sender.sends_until.max(cx.now);
-        sender.sends_until = departs.saturating_add(takes);
+        let departs = self.ranks[place as usize].domain.send(cx.now, message.bytes, &level);
         let receiver = &mut self.ranks[other as usize];
-        let taken = receiver.receives_until.max(departs.saturating_add(level.latency));
-        receiver.receives_until = taken.saturating_add(takes);
-        let (at, host) = (receiver.receives_until, receiver.host);
+        let (taken, at) = receiver.domain.receive(departs, message.bytes, &level);
+        let host = receiver.host;
         self.set(cx, host, at, other, Chore::Received(message, cx.now));
         Some(Way::Domain { departs, latency: level.latency, taken })
     }
@@ -358,10 +351,7 @@ impl Ranks {
         let mut rows = Vec::new();
         for running in &mut self.ranks {
             let host = network.jobs[running.job as usize].hosts[running.rank as usize];
-            for (iteration, own) in (0..).zip(running.meter.take()) {
-                let (start, end, phases) = (own.start, own.end, own.phases);
-                rows.push(RankRow { job: running.job, rank: running.rank, host, iteration, start, end, phases });
-            }
+            rows.extend(running.meter.take_rows((running.job, running.rank, host)));
         }
         rows
     }

@@ -58,7 +58,8 @@ def error_bound(error: Mapping[str, Any] | None, key: str) -> float | None:
     """The bound on the relative error of a quantity by rates; `None` for one without a bound, which rates then do not decide.
 
     The simulator bounds the mean error of completion times by size class, and that of the 99th percentile of the slowdown over all flows
-    (docs/fluid.md). A mean slowdown over all flows is a mean of slowdowns, each of which is off as its completion time is: the widest bound
+    (docs/fluid.md), and that of the time of any iteration of jobs, which holds for the mean over iterations and for their slowdown, too. A
+    mean slowdown over all flows is a mean of slowdowns, each of which is off as its completion time is: the widest bound
     holds for it.
 
     Args:
@@ -67,7 +68,9 @@ def error_bound(error: Mapping[str, Any] | None, key: str) -> float | None:
     """
     if not error:
         return None
-    p99 = error.get("p99_slowdown")
+    p99, iteration = error.get("p99_slowdown"), error.get("iteration_time")
+    if key in ("iteration_s", "iteration_slowdown"):
+        return float(iteration["bound"]) if iteration else None
     if key == "all_all_slowdown_p99":
         return float(p99["bound"]) if p99 else None
     if key == "all_all_slowdown_mean" and p99 and error["fct"]:

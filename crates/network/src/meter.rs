@@ -3,21 +3,22 @@
 //! Where nothing computes, a rank communicates while a message that it needs is on its way, from its sending to its arrival (one that it
 //! gets before it computes again or the iteration is over), and waits otherwise: for ranks that have not sent it.
 
+use crate::result::{PhaseTimes, RankRow};
+use crate::spec::JobSpec;
 use farloop_job::Input;
-use farloop_network::result::PhaseTimes;
-use farloop_network::spec::JobSpec;
+use farloop_job::ideal::Level;
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 
 /// An iteration of a rank.
-pub(crate) struct Iteration {
-    pub start: Time,
-    pub end: Time,
-    pub phases: Box<[PhaseTimes]>,
+struct Iteration {
+    start: Time,
+    end: Time,
+    phases: Box<[PhaseTimes]>,
 }
 
-/// The time account of a rank. Its entry in [`Ranks`](super::Ranks) owns it, and reports each computation and message.
-pub(crate) struct Meter {
+/// The time account of a rank. Whoever carries the rank's messages owns it, and reports each computation and message.
+pub struct Meter {
     start: Time,
     last: Time,
     /// Computations that run, with their phases.
@@ -77,9 +78,13 @@ impl Meter {
         self.start = now;
     }
 
-    /// The iterations that are over.
-    pub fn take(&mut self) -> Vec<Iteration> {
-        std::mem::take(&mut self.over)
+    /// The rows of the iterations of a rank that are over, which it forgets.
+    pub fn take_rows(&mut self, (job, rank, host): (u32, u32, u32)) -> impl Iterator<Item = RankRow> {
+        let row = move |(iteration, own): (u32, Iteration)| {
+            let Iteration { start, end, phases } = own;
+            RankRow { job, rank, host, iteration, start, end, phases }
+        };
+        (0..).zip(std::mem::take(&mut self.over)).map(row)
     }
 
     fn times(&mut self, phase: u8) -> &mut PhaseTimes {
@@ -121,5 +126,28 @@ impl Meter {
         for (begin, end) in idle {
             self.times(phase).waiting += end.since(begin);
         }
+    }
+}
+
+/// A rank's interface to the scale-up domain of its host: until when it is busy, each way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DomainInterface {
+    sends_until: Time,
+    receives_until: Time,
+}
+
+impl DomainInterface {
+    /// Sends a message from `now` on, after those before it; returns when it departs.
+    pub fn send(&mut self, now: Time, bytes: u64, level: &Level) -> Time {
+        let departs = self.sends_until.max(now);
+        self.sends_until = departs.saturating_add(level.serialisation(bytes));
+        departs
+    }
+
+    /// Takes a message that departed then, after those before it; returns when it begins to, and when all of it is there.
+    pub fn receive(&mut self, departs: Time, bytes: u64, level: &Level) -> (Time, Time) {
+        let taken = self.receives_until.max(departs.saturating_add(level.latency));
+        self.receives_until = taken.saturating_add(level.serialisation(bytes));
+        (taken, self.receives_until)
     }
 }
