@@ -4,8 +4,8 @@ use crate::refusal::{Refusal, refuse};
 use crate::tcp::{check_drops, check_tcp};
 use farloop_cc::{AnyParams, Needs};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, JobSpec, LinkChange, LinkSpec, NetworkSpec, NodeKind,
-    NodeSpec, PfcSpec, SwitchSpec, TransportKind, TransportSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, JobSpec, LinkChange, LinkPfc, LinkSpec, NetworkSpec,
+    NodeKind, NodeSpec, PfcSpec, SwitchSpec, TransportKind, TransportSpec,
 };
 
 /// Checks that the fluid simulation has every feature of this network. Each field is modelled, means nothing to rates, or is refused here:
@@ -126,13 +126,17 @@ fn check_change(change: &LinkChange) -> Result<(), Refusal> {
 }
 
 fn check_link(link: &LinkSpec) -> Result<(), Refusal> {
-    let LinkSpec { a: _, b: _, rate: _, delay: _, loss, corruption } = link;
+    let LinkSpec { a: _, b: _, rate: _, delay: _, loss, corruption, pfc } = link;
     if *loss > 0.0 || *corruption > 0.0 {
         return refuse(
             "network",
             "a link loses or damages packets at random",
             "expected links without loss, or gear = \"packets\"",
         );
+    }
+    if *pfc != LinkPfc::Local {
+        let problem = "a link has PFC of its own, and rates know pauses within datacenters only";
+        return refuse("network", problem, "expected links with pfc = \"auto\", or gear = \"packets\"");
     }
     Ok(())
 }

@@ -349,10 +349,10 @@ impl PausingSwitch {
         let (mut shared, mut ingress) = (spec.buffer.as_f64(), Vec::new());
         for link in egress.iter().map(|link| link ^ 1) {
             let end = &network.ends[PortNumber(link)];
-            let pauses = network.node_specs[node as usize].pauses(&network.node_specs[end.node as usize]);
+            let plain = LinkSpec::plain(end.node, node, end.rate, end.delay);
+            let pauses = plain.pauses(&network.node_specs[node as usize], &network.node_specs[end.node as usize]);
             if pauses {
-                let link = LinkSpec::plain(end.node, node, end.rate, end.delay);
-                let computed = || required_headroom(&link, Bytes::new(largest.into()));
+                let computed = || required_headroom(&plain, Bytes::new(largest.into()));
                 shared -= pfc.headroom.unwrap_or_else(computed).as_f64();
             }
             ingress.push(Ingress::new(end, link, pauses.then_some(pfc), largest.into()));

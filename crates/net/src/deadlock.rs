@@ -4,6 +4,9 @@
 //! of paused ports in which all such packets of each wait, and wait at ports of the set, will never move. Each of them has
 //! a successor in the set, so following these ends in a cycle.
 //!
+//! A pause with a time is over by itself, and nothing moves all the same where the next one comes before that: while nothing leaves, the
+//! port that sends them stays full.
+//!
 //! The search looks at all parts, so it is made when all of them have come to the same time.
 
 use crate::ids::PortNumber;
@@ -62,7 +65,8 @@ impl Watch {
     }
 }
 
-/// The ports that have been paused in `class` for `lasting` and will not hear an Xon already on its way, and since when.
+/// The ports that have been paused in `class` for `lasting` and will not hear an Xon already on its way, and since when. Pauses with a time
+/// count as one while each lasts a whole slot, something waits and nothing leaves.
 fn paused_ports(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<PortNumber, Time> {
     let mut stopped = BTreeSet::new();
     for part in parts {
@@ -71,6 +75,13 @@ fn paused_ports(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTre
         stopped.extend(own.map(|(p, _)| part.context.numbers[p].other_end()));
     }
     let mut since = BTreeMap::new();
+    for part in parts {
+        for timed in &part.switches.timed {
+            if let Some(begin) = timed.law.stuck_since(class).filter(|begin| now.since(*begin) >= lasting) {
+                since.insert(part.context.numbers[timed.port].other_end(), begin);
+            }
+        }
+    }
     for part in parts {
         for (p, number) in part.context.numbers.table().iter().filter(|(_, number)| stopped.contains(number)) {
             if let Some(begin) = part.context.pauses.pause_start(p, class).filter(|begin| now.since(*begin) >= lasting)

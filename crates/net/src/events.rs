@@ -1,9 +1,9 @@
 //! Kinds of events, and their numbers in the calendar.
 //!
 //! At equal times events happen in the order of their numbers: transmissions, arrivals, starts and stops of flows, timers of hosts, timers
-//! of port agents; each kind by port, host or agent. Ids are in the order of the network's numbers, so that this order depends on the
-//! scenario alone, not on how it is cut. Another order of ties ([`crate::ties`]) is another order of ports, and every other one has
-//! arrivals before transmissions.
+//! of port agents, ends of slots and of pauses with a time; each kind by port, host or agent. Ids are in the order of the network's
+//! numbers, so that this order depends on the scenario alone, not on how it is cut. Another order of ties ([`crate::ties`]) is another
+//! order of ports, and every other one has arrivals before transmissions.
 
 use crate::ids::{AgentId, HostId, PortId};
 use farloop_engine::EventId;
@@ -21,6 +21,10 @@ pub(crate) enum Event {
     Timer(HostId),
     /// The first timer of a port agent.
     AgentTimer(AgentId),
+    /// A slot ends at a port that pauses its neighbour for a time, by its place among these.
+    SlotEnd(usize),
+    /// A pause with a time is over, by the place of its port among those that have such pauses.
+    Resume(usize),
 }
 
 /// Numbers the events of a part.
@@ -32,12 +36,21 @@ pub(crate) struct Events {
     agendas: u32,
     timers: u32,
     agents: u32,
+    slots: u32,
+    resumes: u32,
     count: u32,
 }
 
 impl Events {
-    /// Numbers the events of this many ports, hosts and agents; with `arrivals_first` arrivals go before transmissions.
-    pub fn new(ports: usize, hosts: usize, agents: usize, arrivals_first: bool) -> Events {
+    /// Numbers the events of this many ports, hosts, agents, ports that pause for a time and ports that are paused so; with
+    /// `arrivals_first` arrivals go before transmissions.
+    pub fn new(
+        ports: usize,
+        hosts: usize,
+        agents: usize,
+        (timed, resumes): (usize, usize),
+        arrivals_first: bool,
+    ) -> Events {
         let (ports, hosts, agents) = (ports as u32, hosts as u32, agents as u32);
         let first = 2 * ports;
         Events {
@@ -47,7 +60,9 @@ impl Events {
             agendas: first,
             timers: first + hosts,
             agents: first + 2 * hosts,
-            count: first + 2 * hosts + agents,
+            slots: first + 2 * hosts + agents,
+            resumes: first + 2 * hosts + agents + timed as u32,
+            count: first + 2 * hosts + agents + (timed + resumes) as u32,
         }
     }
 
@@ -77,6 +92,15 @@ impl Events {
         self.agents + agent.0
     }
 
+    #[inline]
+    pub fn slot_end(&self, place: usize) -> EventId {
+        self.slots + place as u32
+    }
+    #[inline]
+    pub fn resume(&self, place: usize) -> EventId {
+        self.resumes + place as u32
+    }
+
     /// The port of an arrival.
     #[inline]
     pub fn arriving_at(&self, id: EventId) -> Option<PortId> {
@@ -95,9 +119,13 @@ impl Events {
             Event::Agenda(HostId(id - self.agendas))
         } else if id < self.agents {
             Event::Timer(HostId(id - self.timers))
+        } else if id < self.slots {
+            Event::AgentTimer(AgentId(id - self.agents))
+        } else if id < self.resumes {
+            Event::SlotEnd((id - self.slots) as usize)
         } else {
             debug_assert!(id < self.count, "no such event");
-            Event::AgentTimer(AgentId(id - self.agents))
+            Event::Resume((id - self.resumes) as usize)
         }
     }
 }
@@ -109,8 +137,17 @@ mod tests {
     #[test]
     fn every_number_is_one_event_and_back() {
         for arrivals_first in [false, true] {
-            check_numbers(Events::new(6, 2, 3, arrivals_first), arrivals_first);
+            check_numbers(Events::new(6, 2, 3, (0, 0), arrivals_first), arrivals_first);
         }
+    }
+
+    #[test]
+    fn slots_and_pauses_come_last() {
+        let events = Events::new(4, 1, 1, (2, 1), false);
+        assert_eq!(events.total(), 14);
+        let last: Vec<Event> = (10..14).map(|id| events.decode(id)).collect();
+        assert_eq!(last, [Event::AgentTimer(AgentId(0)), Event::SlotEnd(0), Event::SlotEnd(1), Event::Resume(0)]);
+        assert_eq!([events.slot_end(0), events.slot_end(1), events.resume(0)], [11, 12, 13]);
     }
 
     fn check_numbers(events: Events, arrivals_first: bool) {
@@ -120,6 +157,8 @@ mod tests {
             Event::Agenda(h) => events.agenda(h),
             Event::Timer(h) => events.timer(h),
             Event::AgentTimer(a) => events.agent_timer(a),
+            Event::SlotEnd(place) => events.slot_end(place),
+            Event::Resume(place) => events.resume(place),
         };
         let count = events.count;
         assert_eq!((farloop_network::event_ids(2, 3, 3), events.total()), (19, 19));

@@ -4,6 +4,7 @@ use crate::ids::{PortId, PortNumber, SwitchId, Table};
 use crate::packet::LOSSY;
 use crate::part::Part;
 use crate::port::Owner;
+use crate::switch::bifrost::Record;
 use farloop_network::Network;
 use farloop_network::result::{DayRow, Invariant, PortRow, Totals};
 use farloop_network::spec::{DATA_CLASSES, NodeId};
@@ -21,6 +22,7 @@ pub(crate) fn check_all(
     let mut all = counts(network, parts, totals, ports);
     all.push(buffers(network, parts));
     all.extend(circuits(network, parts, days));
+    all.extend(bifrost(network, parts));
     all
 }
 
@@ -84,6 +86,26 @@ fn circuits(network: &Network, parts: &[Part], days: &[DayRow]) -> Option<Invari
         ok: astray == 0 && over == 0,
         detail: format!("{astray} packets passed without a circuit, {over} days carried more than the link's rate"),
     })
+}
+
+/// Checks Theorem 1 of Bifrost at the end of each slot, and that no more came than was granted ([`crate::switch::bifrost`]); `None` where
+/// no port has it.
+fn bifrost(network: &Network, parts: &[Part]) -> Option<Invariant> {
+    let ports = || parts.iter().flat_map(|part| part.switches.timed.iter().map(move |timed| (part, timed)));
+    ports().next()?;
+    let wrong: Vec<String> = ports()
+        .filter(|(_, timed)| timed.law.record != Record::default())
+        .map(|(part, timed)| {
+            let (row, Record { wrong, leaked }) = (&part.context.stats[timed.port].row, timed.law.record);
+            let [at, from] = [row.node, row.peer].map(|node| network.node_specs[node as usize].name.as_str());
+            format!("at {at} from {from} in {wrong} slots more or less under way than the theorem says, in {leaked} more than granted")
+        })
+        .collect();
+    let detail = match &wrong[..] {
+        [] => format!("what waits and what may come add up as they must at {} ports", ports().count()),
+        wrong => wrong.join("; "),
+    };
+    Some(Invariant { name: "bifrost", ok: wrong.is_empty(), detail })
 }
 
 fn counts(network: &Network, parts: &[Part], totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {

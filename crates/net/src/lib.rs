@@ -45,6 +45,7 @@ mod pauses;
 mod port;
 mod port_numbers;
 mod queue_names;
+mod resumes;
 mod sample;
 mod sim;
 mod switch;

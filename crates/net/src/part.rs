@@ -16,11 +16,11 @@ use crate::livelock::{Clock, Livelock, Offender, SLICE};
 use crate::packet::outbox::Outbox;
 use crate::packet::packed::Packed;
 use crate::packet::{CUT, LINK};
-use crate::part_context::PartContext;
+use crate::part_context::{PartContext, PauseChange};
 use crate::port::numbered_packets::Fate;
 use crate::port::{Owner, Peer};
 use crate::sample::{Recorder, Samples};
-use crate::switch::{Switches, failure};
+use crate::switch::{Switches, failure, timed_pauses};
 use crate::trace::Traced;
 use farloop_engine::{EventId, LogicalProcess};
 use farloop_network::spec::{LinkChange, NodeKind};
@@ -268,7 +268,9 @@ impl Part {
                 let row = &cx.stats[self.switches.agents[agent].port].row;
                 Offender::Agent(row.node, row.peer)
             }
-            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Offender::Other,
+            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) | Event::SlotEnd(_) | Event::Resume(_) => {
+                Offender::Other
+            }
         }
     }
 
@@ -286,6 +288,12 @@ impl Part {
                     self.switches.agent_timer(cx, s, a);
                 }
             }
+            Event::SlotEnd(place) => {
+                if let Owner::Switch(s) = cx.ports[self.switches.timed[place].port].owner {
+                    timed_pauses::end_slot(&mut self.switches, cx, s, place);
+                }
+            }
+            Event::Resume(place) => self.resume(place),
         }
     }
 
@@ -361,9 +369,33 @@ impl Part {
         }
         let cx = &mut self.context;
         let change = cx.pfc_frame(p, slot);
+        self.on_pause_change(owner, p, &change);
+    }
+
+    /// Pauses with a time are over at the port at this place.
+    #[cold]
+    fn resume(&mut self, place: usize) {
+        let p = self.context.resumes.port(place);
+        if self.context.lags(p) {
+            self.transmit(p);
+        }
+        while let Some(data_class) = self.context.resumes.take_due(place, self.context.now) {
+            let change = self.context.go_on(p, data_class);
+            self.on_pause_change(self.context.ports[p].owner, p, &change);
+        }
+        let (event, next) = (self.context.events.resume(place), self.context.resumes.next(place));
+        if next < Time::NEVER {
+            self.context.calendar.set(event, next);
+        } else {
+            self.context.calendar.cancel(event);
+        }
+    }
+
+    fn on_pause_change(&mut self, owner: Owner, p: PortId, change: &PauseChange) {
+        let cx = &mut self.context;
         match owner {
-            Owner::Switch(s) => self.switches.on_pause_change(cx, s, p, &change),
-            Owner::Host(h) => self.hosts.on_pause_change(cx, h, &change),
+            Owner::Switch(s) => self.switches.on_pause_change(cx, s, p, change),
+            Owner::Host(h) => self.hosts.on_pause_change(cx, h, change),
             Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
@@ -377,7 +409,14 @@ impl Part {
         let cx = &mut self.context;
         let numbered = cx.stats[p].numbered.as_mut().filter(|_| cx.packets[slot].flags & CUT == 0);
         match numbered.map_or(Fate::Arrives, |numbered| numbered.decide(&cx.packets[slot])) {
-            Fate::Arrives => cx.vanishes(p, slot),
+            Fate::Arrives if cx.vanishes(p, slot) => true,
+            Fate::Arrives => {
+                if !self.switches.timed.is_empty() {
+                    let (class, wire) = (cx.packets[slot].class, cx.packets[slot].wire);
+                    timed_pauses::note_arrival(&mut self.switches.timed, cx, p.other_end(), class, wire);
+                }
+                false
+            }
             Fate::Lost => {
                 cx.lose(p, slot, Cause::Loss);
                 true

@@ -4,7 +4,7 @@
 use crate::counters::{Counters, Request};
 use crate::events::Events;
 use crate::host_notices::HostNotices;
-use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
+use crate::ids::{DisciplineId, FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::livelock::Livelock;
 use crate::packet::arena::Packets;
 use crate::packet::{CONTROL, CUT, DATA, LINK, MARKED, NOT_ECT, Packet, PacketKind};
@@ -13,6 +13,7 @@ use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
 use crate::port_numbers::PortNumbers;
+use crate::resumes::Resumes;
 use crate::trace::{Observers, Traced};
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
@@ -34,6 +35,8 @@ pub(crate) struct PartContext {
     pub disciplines: Table<DisciplineId, Discipline>,
     pub numbers: PortNumbers,
     pub pauses: Pauses,
+    /// Ports that pauses with a time stop.
+    pub resumes: Resumes,
     pub counters: Counters,
     /// Index of the network's routes that hold now.
     pub routing: usize,
@@ -301,7 +304,8 @@ impl PartContext {
     }
 
     /// Draws if the link behind port `p` loses or damages a packet, and checks if it went down meanwhile; returns true if the packet
-    /// vanishes. PFC frames are exempt from the draw: real ones are refreshed.
+    /// vanishes. PFC frames without a time are exempt from the draw: real ones are refreshed. Those with a time are not, and nobody misses
+    /// them.
     #[inline(never)]
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
@@ -309,7 +313,8 @@ impl PartContext {
             self.lose_cut(p, slot);
             return true;
         }
-        if matches!(packet.kind, PacketKind::Xoff | PacketKind::Xon) {
+        let is_frame = packet.class == LINK;
+        if is_frame && packet.pause().is_none() {
             return false;
         }
         let stats = &mut self.stats[p];
@@ -318,7 +323,11 @@ impl PartContext {
             return false;
         }
         let cause = if u < stats.loss { Cause::Loss } else { Cause::Corruption };
-        self.lose(p, slot, cause);
+        if is_frame {
+            self.discard_frame(slot);
+        } else {
+            self.lose(p, slot, cause);
+        }
         true
     }
 
@@ -389,37 +398,51 @@ impl PartContext {
         let frame = self.packets[slot];
         self.packets.remove(slot);
         self.counters.frames_received += 1;
-        self.trace_pfc(p, &frame);
         let data_class = usize::from(frame.value);
+        if frame.kind != PacketKind::Xoff {
+            return self.go_on(p, data_class);
+        }
+        self.trace_pfc(p, &frame);
+        let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
+        let was_paused = port.paused != 0;
+        port.paused |= 1 << (DATA + frame.value);
+        stats.row.pauses += 1;
+        stats.paused_since.get_or_insert(self.now);
+        self.pauses.begin(p, data_class, &frame, self.now);
+        if let Some(pause) = frame.pause()
+            && let Some((place, next)) = self.resumes.set(p, data_class, self.now.saturating_add(pause))
+        {
+            self.calendar.set(self.events.resume(place), next);
+        }
+        PauseChange { data_class, paused: true, changed: !was_paused, ended: None }
+    }
+
+    /// A class of port `p` is paused no longer.
+    pub fn go_on(&mut self, p: PortId, data_class: usize) -> PauseChange {
+        let mut frame = Packet::new(PacketKind::Xon, LINK, FlowId::NONE, HostNumber::NONE, 0);
+        frame.value = data_class as u8;
+        self.trace_pfc(p, &frame);
         let bit = 1 << (DATA + frame.value);
         let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
         let was_paused = port.paused != 0;
-        let mut ended = None;
-        if frame.kind == PacketKind::Xoff {
-            port.paused |= bit;
-            stats.row.pauses += 1;
-            stats.paused_since.get_or_insert(self.now);
-            self.pauses.begin(p, data_class, &frame, self.now);
-        } else {
-            port.paused &= !bit;
-            if port.paused == 0
-                && let Some(since) = stats.paused_since.take()
-            {
-                stats.row.paused += self.now - since;
-            }
-            if port.discipline.exists() {
-                port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now);
-            }
-            let held = match (port.waiting & bit != 0, port.discipline) {
-                (false, _) => Held::Nothing,
-                (true, DisciplineId::NONE) => Held::Until(port.queues[usize::from(DATA) + data_class].tail()),
-                (true, d) => Held::Packets(self.disciplines[d].due_packets(&self.packets, data_class)),
-            };
-            if held != Held::Nothing && self.pauses.is_paused(p, data_class) {
-                stats.held |= 1 << data_class;
-            }
-            ended = self.pauses.end(p, data_class, held, self.now);
+        port.paused &= !bit;
+        if port.paused == 0
+            && let Some(since) = stats.paused_since.take()
+        {
+            stats.row.paused += self.now - since;
         }
+        if port.discipline.exists() {
+            port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now);
+        }
+        let held = match (port.waiting & bit != 0, port.discipline) {
+            (false, _) => Held::Nothing,
+            (true, DisciplineId::NONE) => Held::Until(port.queues[usize::from(DATA) + data_class].tail()),
+            (true, d) => Held::Packets(self.disciplines[d].due_packets(&self.packets, data_class)),
+        };
+        if held != Held::Nothing && self.pauses.is_paused(p, data_class) {
+            stats.held |= 1 << data_class;
+        }
+        let ended = self.pauses.end(p, data_class, held, self.now);
         let paused = self.ports[p].paused != 0;
         PauseChange { data_class, paused, changed: paused != was_paused, ended }
     }

@@ -84,9 +84,12 @@ impl Pauses {
     pub fn begin(&mut self, p: PortId, data_class: usize, frame: &Packet, now: Time) {
         let (cause, root, depth) = (PortNumber(frame.dst.0), PortNumber(frame.flow.0), frame.seq as u32);
         let reason = Reason { cause, root, depth };
-        let state = &mut self.states[p][data_class];
-        self.active += usize::from(state.pause.is_none());
-        state.pause = Some(Pause { reason, since: now });
+        let earlier = self.states[p][data_class].pause.replace(Pause { reason, since: now });
+        self.active += usize::from(earlier.is_none());
+        // One with a time goes on in the next.
+        if let Some(earlier) = earlier {
+            self.add(p, earlier, now);
+        }
         let row = PauseRow { port: 0, cause: cause.0, root: root.0, depth, pauses: 0, paused: Delta::ZERO };
         let row = self.rows.entry((p, cause, root)).or_insert(row);
         row.pauses += 1;

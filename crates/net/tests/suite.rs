@@ -4,6 +4,7 @@
 mod accecn;
 mod baselines;
 mod bbr3;
+mod bifrost;
 mod coding;
 mod common;
 mod connections;

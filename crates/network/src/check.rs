@@ -3,6 +3,7 @@
 
 mod circuit_slots;
 mod link_events;
+mod link_pfc;
 
 pub use circuit_slots::CircuitPart;
 
@@ -154,6 +155,17 @@ pub enum BuildError {
         /// Reason of the refusal.
         problem: String,
     },
+    /// A link cannot have the PFC that it is given.
+    LinkPfc {
+        /// Index of the link.
+        link: usize,
+        /// The setting at fault, as scenarios call it.
+        setting: &'static str,
+        /// Reason of the refusal.
+        problem: String,
+        /// Values that are accepted.
+        expected: String,
+    },
     /// A switch cannot trim.
     Trim {
         /// Its name.
@@ -243,6 +255,7 @@ impl fmt::Display for BuildError {
                 f,
                 "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
             ),
+            BuildError::LinkPfc { link, problem, .. } => write!(f, "link {}: {problem}", link + 1),
             BuildError::LinkEvent { event, problem, .. } => write!(f, "link event {}: {problem}", event + 1),
             BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
             BuildError::Scheduling { switch, problem, .. } | BuildError::Trim { switch, problem } => {
@@ -304,11 +317,13 @@ impl NetworkSpec {
     /// routes are not looked for.
     ///
     /// # Errors
-    /// Those of [`NetworkSpec::check_network`], [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`],
+    /// Those of [`NetworkSpec::check_network`], [`BuildError::LinkPfc`], [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`],
     /// [`BuildError::TwoDisciplines`].
     pub fn check(&self) -> Result<(), BuildError> {
         self.check_network()?;
-        self.check_buffers(self.check_formats()?)?;
+        let largest = self.check_formats()?;
+        self.check_link_pfc(largest)?;
+        self.check_buffers(largest)?;
         self.check_agents()
     }
 
@@ -355,6 +370,14 @@ impl NetworkSpec {
         link_events::check(self).map_err(|fault| {
             let link_events::Fault { event, setting, problem, expected } = fault;
             BuildError::LinkEvent { event, setting, problem, expected }
+        })
+    }
+
+    /// Links can have the PFC that they are given.
+    fn check_link_pfc(&self, largest: Bytes) -> Result<(), BuildError> {
+        link_pfc::check(self, largest).map_err(|fault| {
+            let link_pfc::Fault { link, setting, problem, expected } = fault;
+            BuildError::LinkPfc { link, setting, problem, expected }
         })
     }
 

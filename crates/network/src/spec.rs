@@ -7,6 +7,7 @@ mod clock_offset;
 mod ecn;
 mod jobs;
 mod link_events;
+mod link_pfc;
 mod multipath;
 mod nic_order;
 mod noise;
@@ -23,6 +24,7 @@ pub use farloop_tcp::{AccEcnAcks, BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use jobs::JobSpec;
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use link_pfc::{BifrostSpec, LinkPfc};
 pub use multipath::{CodingSpec, MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
 pub use noise::max_delay;
@@ -145,13 +147,11 @@ impl NodeSpec {
         self.datacenter.is_none() || self.datacenter != to.datacenter
     }
 
-    /// Returns true if this node sends PFC pauses to `neighbour`, a host or switch at the other end of a link: if this is a switch with
-    /// PFC, `neighbour` obeys pauses, and the two do not stand in different datacenters. The data in flight over a long-haul link fits no
-    /// switch's headroom, so links that join datacenters directly do without.
-    pub fn pauses(&self, neighbour: &NodeSpec) -> bool {
+    /// Returns true if this is a switch with PFC, and `neighbour`, a host or switch at the other end of a link, obeys its pauses. Between
+    /// datacenters the link decides ([`LinkSpec::pauses`]).
+    pub fn can_pause(&self, neighbour: &NodeSpec) -> bool {
         let pfc = matches!(&self.kind, NodeKind::Switch(switch) if switch.pfc.is_some());
-        let apart = matches!((self.datacenter, neighbour.datacenter), (Some(a), Some(b)) if a != b);
-        pfc && neighbour.obeys_pauses() && !apart
+        pfc && neighbour.obeys_pauses()
     }
 
     /// Returns true for hosts, and for switches with PFC.
@@ -246,12 +246,21 @@ pub struct LinkSpec {
     pub loss: f64,
     /// Probability that a packet arrives damaged, and is thrown away by the node that it reaches.
     pub corruption: f64,
+    /// The way in which its ends pause each other.
+    pub pfc: LinkPfc,
 }
 
 impl LinkSpec {
-    /// A link that loses and damages nothing.
+    /// A link that loses and damages nothing, with PFC as the switches at its ends have it.
     pub const fn plain(a: NodeId, b: NodeId, rate: Rate, delay: Delta) -> LinkSpec {
-        LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }
+        LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0, pfc: LinkPfc::Local }
+    }
+
+    /// Returns true if `node` sends PFC pauses to `neighbour` over this link, which joins them: if `node` is a switch with PFC, `neighbour`
+    /// obeys pauses, and the two do not stand in different datacenters, or the link has PFC of its own.
+    pub fn pauses(&self, node: &NodeSpec, neighbour: &NodeSpec) -> bool {
+        let apart = matches!((node.datacenter, neighbour.datacenter), (Some(a), Some(b)) if a != b);
+        node.can_pause(neighbour) && (!apart || self.pfc != LinkPfc::Local)
     }
 }
 

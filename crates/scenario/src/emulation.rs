@@ -6,7 +6,7 @@ use crate::parallel::{neighbour_name, parallel};
 use crate::scenario::Scenario;
 use crate::testbed::{ETHERNET, at_switch, of_port};
 use crate::topology::PlacedLink;
-use farloop_net::spec::{Direction, EcnAt, LinkChange, NodeId, NodeKind};
+use farloop_net::spec::{Direction, EcnAt, LinkChange, LinkSpec, NodeId, NodeKind};
 use farloop_units::{Bytes, Delta, Rate};
 use serde_json::{Value as Json, json};
 
@@ -37,8 +37,8 @@ pub(crate) fn emulation_json(
     let numbers = parallel(&spec.links);
     let mut links = Vec::new();
     for (index, link) in spec.links.iter().enumerate().filter(|(_, link)| link.delay >= shortest) {
-        check_ends(scenario, built, link.a, link.b)?;
-        check_ends(scenario, built, link.b, link.a)?;
+        check_end(scenario, built, link, (link.a, link.b))?;
+        check_end(scenario, built, link, (link.b, link.a))?;
         check_memory(scenario, built, &placed[index], index)?;
         let port = |node: NodeId, peer: NodeId| match &spec.nodes[node as usize].kind {
             NodeKind::Switch(switch) => {
@@ -69,7 +69,12 @@ pub(crate) fn emulation_json(
 }
 
 /// Refuses settings of the port from `id` to `peer` that no emulated link has.
-fn check_ends(scenario: &Scenario, built: &Built, id: NodeId, peer: NodeId) -> Result<(), Diagnostic> {
+fn check_end(
+    scenario: &Scenario,
+    built: &Built,
+    link: &LinkSpec,
+    (id, peer): (NodeId, NodeId),
+) -> Result<(), Diagnostic> {
     let (node, neighbour) = (&built.spec.nodes[id as usize], &built.spec.nodes[peer as usize]);
     let refuse = |key: &str, problem: &str, expected: &str| Err(at_switch(scenario, built, id, key, problem, expected));
     match &node.kind {
@@ -78,7 +83,7 @@ fn check_ends(scenario: &Scenario, built: &Built, id: NodeId, peer: NodeId) -> R
             let problem = "a circuit switch has no emulated links";
             Err(scenario.diagnostic_at(&["network", "topology"], problem, "expected another topology"))
         }
-        NodeKind::Switch(_) if node.pauses(neighbour) => {
+        NodeKind::Switch(_) if link.pauses(node, neighbour) => {
             refuse("pfc", "an emulated link carries no pauses", "expected pfc = false")
         }
         NodeKind::Switch(switch) if switch.discipline != Default::default() => {

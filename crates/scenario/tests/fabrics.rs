@@ -1,7 +1,7 @@
 //! The networks that topologies build, and the paths through them.
 
 use farloop_net::Simulation;
-use farloop_net::spec::{NodeId, NodeKind, SwitchSpec};
+use farloop_net::spec::{LinkPfc, LinkSpec, NodeId, NodeKind, SwitchSpec};
 use farloop_scenario::{Built, parse, topologies};
 use farloop_units::{Bytes, Delta, Rate};
 use std::collections::{BTreeSet, VecDeque};
@@ -185,7 +185,9 @@ fn the_cores_of_gears_fat_tree_are_its_border_routers() {
     // The cores pause the aggregation switches, but not each other: 625 MB would be in flight.
     let (core, far, agg) = (node(&b, "dc0-core1"), node(&b, "dc1-core1"), node(&b, "dc0-agg1-1"));
     let nodes = &b.spec.nodes;
-    assert!(nodes[core as usize].pauses(&nodes[agg as usize]) && !nodes[core as usize].pauses(&nodes[far as usize]));
+    let plain = |to| LinkSpec::plain(core, to, Rate::ZERO, Delta::ZERO);
+    let pauses = |to: u32| plain(to).pauses(&nodes[core as usize], &nodes[to as usize]);
+    assert!(pauses(agg) && !pauses(far));
     Simulation::new(b.spec).expect("buffers hold the headroom");
     let two = build(&format!("{network}\nwan_links = 2"), "dc0-h1", "dc1-h128", 1);
     assert!(two.spec.links.iter().filter(long_haul).count() == 2 && link(&two, "dc0-core2", "dc1-core2").is_some());
@@ -364,4 +366,23 @@ fn flows_spread_evenly_over_the_paths_of_a_fat_tree() {
         let chi2 = chi_square(from, to, 16);
         assert!(chi2 < 37.7, "{from} to {to}: chi-square {chi2}");
     }
+}
+
+/// Keys of long-haul links and of listed ones come to their links.
+#[test]
+fn links_have_the_pfc_that_their_keys_say() {
+    let own = |pfc: &str| {
+        let network = format!(
+            "switch.buffer = \"1GB\"\n[network]\ntopology = \"datacenters\"\nfabric = \"spine-leaf\"\nspines = 1\nleaves = 1\nhosts_per_leaf = 1\nborder = \"core\"\nwan_delay = \"1ms\"\n{pfc}"
+        );
+        let b = build(&network, "dc0-h1", "dc1-h1", 1);
+        b.spec.links.iter().filter(|link| link.delay == Delta::from_ms(1)).map(|link| link.pfc).collect::<Vec<_>>()
+    };
+    let some = |bytes| Some(Bytes::new(bytes));
+    assert_eq!(own(""), [LinkPfc::Local]);
+    assert_eq!(own("wan_pfc = \"on\"\n"), [LinkPfc::On { headroom: None }]);
+    assert_eq!(own("wan_pfc = \"on\"\nwan_headroom = \"30MB\"\n"), [LinkPfc::On { headroom: some(30_000_000) }]);
+    assert_eq!(own("wan_pfc = \"bifrost\"\n"), [LinkPfc::Bifrost { buffer: None, slot: Delta::from_us(10) }]);
+    let both = own("wan_pfc = \"bifrost\"\nwan_headroom = \"30MB\"\nwan_pfc_slot = \"20us\"\n");
+    assert_eq!(both, [LinkPfc::Bifrost { buffer: some(30_000_000), slot: Delta::from_us(20) }]);
 }

@@ -25,10 +25,13 @@ use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use crate::port::{Owner, Port};
 use crate::port_numbers::PortNumbers;
+use crate::resumes::Resumes;
 use crate::sample::Samples;
 use crate::switch::agent::Agent;
+use crate::switch::bifrost::Bifrost;
 use crate::switch::buffer::Ingress;
 use crate::switch::forward::Forwarder;
+use crate::switch::timed_pauses::TimedIngress;
 use crate::switch::trimming::Trimming;
 use crate::switch::{Switch, Switches};
 use farloop_engine::{Calendar, RandomStream};
@@ -98,15 +101,17 @@ pub(super) fn part(
 fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded) -> Result<Part, BuildError> {
     let Layout { network, partition, part, .. } = *layout;
     let all_punctual = cores.takes_the_general_path() || all_punctual(network, plan.ties.arrivals_first());
-    let OwnPorts { packets, ports, stats, ingress, agents, disciplines, outlets, inlets } =
+    let OwnPorts { packets, ports, stats, ingress, agents, timed, resumes, disciplines, outlets, inlets } =
         layout.ports(plan, all_punctual);
-    let events = Events::new(ports.len(), layout.own.hosts.len(), agents.len(), plan.ties.arrivals_first());
+    let pausing = (timed.len(), resumes.len());
+    let events = Events::new(ports.len(), layout.own.hosts.len(), agents.len(), pausing, plan.ties.arrivals_first());
     let mut hosts = layout.hosts();
     let routes = layout.routes();
     let switches = Switches {
         switches: layout.switches(plan, &ports)?,
         ingress,
         agents,
+        timed,
         routes: routes[0].clone(),
         forwarders: network.has_forwarders(),
         trims: network.trims,
@@ -122,6 +127,7 @@ fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded
         events,
         packets,
         pauses: Pauses::new(if plan.pauses { ports.len() } else { 0 }),
+        resumes: Resumes::new(resumes),
         ports,
         stats,
         disciplines,
@@ -208,6 +214,9 @@ struct OwnPorts {
     stats: Table<PortId, PortStats>,
     ingress: Table<PortId, Ingress>,
     agents: Table<AgentId, Agent>,
+    timed: Vec<TimedIngress>,
+    /// The ports that pauses with a time stop.
+    resumes: Vec<PortId>,
     disciplines: Table<DisciplineId, Discipline>,
     /// The ports that lead into other parts, by part.
     outlets: BTreeMap<usize, Outlet>,
@@ -237,6 +246,8 @@ impl<'a> Layout<'a> {
             stats: Table::new(),
             ingress: Table::new(),
             agents: Table::new(),
+            timed: Vec::new(),
+            resumes: Vec::new(),
             disciplines: Table::new(),
             outlets: BTreeMap::new(),
             inlets: BTreeMap::new(),
@@ -279,7 +290,9 @@ impl<'a> Layout<'a> {
         let happens = network.timeline.concerns(number);
         // Packets that arrive at a host that stalls are looked at as well.
         let stalls = network.stalls.is_some() && matches!(end.peer, NodeRef::Host(_));
-        port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls;
+        // So are those that count in a slot of the port where they arrive.
+        let counted = plan.timed.contains_key(&number.other_end());
+        port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls || counted;
         if happens || end.rate.bytes_in(end.delay) >= plan.largest * PACKED_FROM {
             port.packed = packets.add_packed_link();
         }
@@ -289,7 +302,10 @@ impl<'a> Layout<'a> {
     /// Adds a port to the tables, with counters, agent and discipline where the part owns it.
     fn equip(&self, plan: &mut Plan, id: PortId, mut port: Port, all_punctual: bool, own: &mut OwnPorts) {
         let (network, number) = (self.network, self.numbers[id]);
-        let (end, plan) = (&network.ends[number], &mut plan.ports[number]);
+        let end = &network.ends[number];
+        let timed = self.pauses_for_a_time(plan, number);
+        let (law, is_paused) = (plan.timed.get(&number).copied(), plan.timed.contains_key(&number.other_end()));
+        let plan = &mut plan.ports[number];
         let LinkSpec { loss, corruption, .. } = plan.link;
         let link = RandomStream::new(self.seed, "link", u64::from(number.0));
         let mut row = PortStats::new(network.port_row(number), loss, corruption, link);
@@ -304,7 +320,13 @@ impl<'a> Layout<'a> {
             if let Some(agent) = plan.agent.take() {
                 port.agent = own.agents.push(Agent::new(*agent, id));
             }
-            port.punctual = all_punctual || punctual(network, number, &port, &row, plan.discipline.as_deref());
+            if let Some(law) = law {
+                own.timed.push(TimedIngress::new(id, Bifrost::new(law)));
+            }
+            if is_paused {
+                own.resumes.push(id);
+            }
+            port.punctual = all_punctual || timed || punctual(network, number, &port, &row, plan.discipline.as_deref());
             port.lazy = !port.punctual;
             if let Some(discipline) = plan.discipline.take() {
                 port.discipline = own.disciplines.push(*discipline);
@@ -313,6 +335,12 @@ impl<'a> Layout<'a> {
         own.ingress.push(held);
         own.ports.push(port);
         own.stats.push(row);
+    }
+
+    /// Returns true if a port belongs to a switch that pauses neighbours for a time: what waits there counts at the ends of slots.
+    fn pauses_for_a_time(&self, plan: &Plan, number: PortNumber) -> bool {
+        let owner = self.network.ends[number].owner;
+        plan.timed.keys().any(|timed| self.network.ends[*timed].owner == owner)
     }
 
     fn hosts(&self) -> Hosts {

@@ -8,10 +8,11 @@ use crate::switch::buffer::{Buffer, Ingress};
 use crate::ties::Ties;
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
-use farloop_network::spec::{LinkSpec, NetworkSpec, NodeKind};
+use farloop_network::spec::{BifrostSpec, LinkSpec, NetworkSpec, NodeKind};
 use farloop_network::timeline::worst_links;
 use farloop_network::{Format, Network, port_infos};
 use farloop_units::Bytes;
+use std::collections::BTreeMap;
 
 /// The ports and switches before the network is cut: everything about them that their part will own.
 pub(super) struct Plan {
@@ -20,6 +21,8 @@ pub(super) struct Plan {
     pub ties: Ties,
     pub largest: Bytes,
     pub pauses: bool,
+    /// The ports that pause their neighbours for a time.
+    pub timed: BTreeMap<PortNumber, BifrostSpec>,
     pub seed: u64,
 }
 
@@ -41,9 +44,10 @@ impl Plan {
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
         let mut ports = plan_ports(spec);
         let buffers = buffers(spec, &mut ports, largest);
+        let timed = timed_ports(spec, largest);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let ties = Ties::new(spec.tie_order, spec.seed, spec.links.len());
-        Plan { ports, buffers, ties, largest, pauses, seed: spec.seed }
+        Plan { ports, buffers, ties, largest, pauses, timed, seed: spec.seed }
     }
 
     /// Gives the ports what follows from the finished network: queues for circuits, agents.
@@ -97,13 +101,23 @@ fn buffers(
             let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let Some(pfc) = spec.nodes[node as usize].switch().and_then(|switch| switch.pfc.as_ref()) else { continue };
             let port = &mut ports[PortNumber::new(2 * i + side)];
-            port.ingress = Ingress::lossless(capacity, pfc, port.link.rate);
+            port.ingress = match spec.bifrost(link, largest) {
+                Some(bifrost) => Ingress::timed(capacity, bifrost.lossy),
+                None => Ingress::lossless(capacity, pfc, port.link.rate),
+            };
             port.headroom = capacity * classes;
             reserved[node as usize] += capacity * classes;
         }
     }
     let switches = spec.nodes.iter().zip(reserved).filter_map(|(node, r)| node.switch().map(|s| (s, r)));
     switches.map(|(switch, reserved)| Some(Buffer::new(switch, reserved))).collect()
+}
+
+/// The ports at both ends of links with Bifrost.
+fn timed_ports(spec: &NetworkSpec, largest: Bytes) -> BTreeMap<PortNumber, BifrostSpec> {
+    let law = |(i, link): (usize, &LinkSpec)| Some((i, spec.bifrost(link, largest)?));
+    let links = spec.links.iter().enumerate().filter_map(law);
+    links.flat_map(|(i, law)| [2 * i, 2 * i + 1].map(|port| (PortNumber::new(port), law))).collect()
 }
 
 /// Gives the ports of switches that take them the agents of all algorithms, and the queues that these want.

@@ -19,7 +19,7 @@ pub(crate) use farloop_network::path::MAX_HOPS;
 use farloop_network::routing::Routed;
 use farloop_network::spec::{DATA_CLASSES, TransportKind};
 use farloop_tcp::SackBlocks;
-use farloop_units::Time;
+use farloop_units::{Delta, Time};
 
 /// Link-local class: PFC frames. Before everything else, never paused.
 pub(crate) const LINK: u8 = 0;
@@ -102,7 +102,7 @@ pub(crate) struct Packet {
     /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar); on one that packs its
     /// packets ([`packed`]) when this one does. In a switch's queue: see [`Packet::ingress`]. A packet is never in both.
     pub when: Time,
-    /// When the data packet left its source; an ACK echoes it.
+    /// When the data packet left its source; an ACK echoes it. PFC frame: see [`Packet::pause`].
     pub sent: Time,
     /// Data: offset of the first payload byte. ACK: next byte expected. Multipath, both: see [`Packet::number`].
     pub seq: u64,
@@ -173,6 +173,14 @@ impl Packet {
             TransportKind::Multipath => self.number() * u64::from(network.format(self.flow).mss),
             TransportKind::Rdma | TransportKind::Tcp => self.seq,
         }
+    }
+
+    /// Of an Xoff: how long it lasts; `None` until the next Xon.
+    pub fn pause(&self) -> Option<Delta> {
+        Some(self.sent.since(Time::ZERO)).filter(|pause| *pause > Delta::ZERO)
+    }
+    pub fn set_pause(&mut self, pause: Delta) {
+        self.sent = Time::ZERO + pause;
     }
 
     /// Its data class.

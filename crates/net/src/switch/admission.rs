@@ -6,6 +6,7 @@ use crate::packet::{LINK, LOSSY, Packet, PacketKind};
 use crate::part_context::PartContext;
 use farloop_network::PFC_FRAME;
 use farloop_trace::Cause;
+use farloop_units::Delta;
 
 /// The buffer that a waiting packet holds.
 pub(crate) struct AdmittedPacket {
@@ -45,5 +46,12 @@ pub(crate) fn pfc_frame(cx: &PartContext, kind: PacketKind, data_class: usize, o
     if kind == PacketKind::Xoff {
         cx.pauses.explain(&mut frame, out, cx.numbers[out], data_class);
     }
+    frame
+}
+
+/// Makes a frame that stops a data class of a neighbour for a time, because of packets that wait at the port `out`.
+pub(crate) fn pause_frame(cx: &PartContext, data_class: usize, out: PortId, pause: Delta) -> Packet {
+    let mut frame = pfc_frame(cx, PacketKind::Xoff, data_class, out);
+    frame.set_pause(pause);
     frame
 }

@@ -68,7 +68,8 @@ struct PfcState {
 enum Xoff {
     /// By the α of the ingress port.
     Dynamic,
-    Static(u64),
+    /// By its fixed number of bytes.
+    Static,
 }
 
 /// Bytes that an ingress port of a switch holds, by data class.
@@ -82,13 +83,16 @@ pub(crate) struct Ingress {
     headroom: [u64; DATA_CLASSES],
     /// Xoff was sent, and no Xon since.
     stopped: [bool; DATA_CLASSES],
-    /// The link came up when there was something in the headroom, and there has been since: the headroom may not hold all packets that
-    /// come until the neighbour stops.
+    /// Pauses may be lost; or the link came up when there was something in the headroom, and there has been since: the headroom may not
+    /// hold all packets that come until the neighbour stops.
     unsettled: [bool; DATA_CLASSES],
     /// Capacity of the headroom of each class.
     capacity: u64,
-    /// α of a dynamic Xoff threshold in 1/65536.
-    alpha: u64,
+    /// α of a dynamic Xoff threshold in 1/65536, or a fixed one in bytes. Zero where the port pauses its neighbour by other rules, so that
+    /// all its packets take headroom.
+    level: u64,
+    /// True if it pauses its neighbour for a time ([`super::bifrost`]).
+    timed: bool,
 }
 
 impl Ingress {
@@ -99,9 +103,18 @@ impl Ingress {
         ingress
     }
 
+    /// An ingress that pauses its neighbour for a time, with room for `capacity` bytes of each class; unsettled if pauses may be lost.
+    pub fn timed(capacity: Bytes, lossy: bool) -> Ingress {
+        let unsettled = [lossy; DATA_CLASSES];
+        Ingress { pfc: true, timed: true, capacity: capacity.get(), unsettled, ..Ingress::default() }
+    }
+
     /// Sets the threshold as is right for a port of `rate`.
     pub fn set_rate(&mut self, pfc: &PfcSpec, rate: Rate) {
-        self.alpha = pfc.alpha_at(rate).map_or(0, in_65536ths);
+        self.level = match pfc.xoff {
+            XoffSpec::Dynamic(_) => pfc.alpha_at(rate).map_or(0, in_65536ths),
+            XoffSpec::Static(bytes) => bytes.get(),
+        };
     }
 
     /// Returns true if the neighbour must not send this class.
@@ -161,6 +174,9 @@ impl Buffer {
             return admitted;
         }
         ingress.headroom[data_class] += size;
+        if ingress.timed {
+            return Ok(Admitted::Lossless);
+        }
         let stop = !std::mem::replace(&mut ingress.stopped[data_class], true);
         self.stopped += u32::from(stop);
         Ok(if stop { Admitted::Stop } else { Admitted::Lossless })
@@ -232,7 +248,7 @@ impl Buffer {
 
     /// The link of an ingress has come up: returns true if the neighbour must stop at once, because of packets that came by it before.
     pub fn stops_again(&mut self, ingress: &mut Ingress, data_class: usize) -> bool {
-        let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else { return false };
+        let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc && !ingress.timed) else { return false };
         let held = ingress.headroom[data_class] > 0;
         let stops = held || ingress.shared[data_class] > self.xoff_threshold(pfc, ingress);
         (ingress.stopped[data_class], ingress.unsettled[data_class]) = (stops, held);
@@ -248,8 +264,8 @@ impl Buffer {
     }
     fn xoff_threshold(&self, pfc: &PfcState, ingress: &Ingress) -> u64 {
         match pfc.xoff {
-            Xoff::Dynamic => self.threshold(ingress.alpha),
-            Xoff::Static(bytes) => bytes.min(self.shared),
+            Xoff::Dynamic => self.threshold(ingress.level),
+            Xoff::Static => ingress.level.min(self.shared),
         }
     }
 }
@@ -258,7 +274,7 @@ impl PfcState {
     fn new(spec: &PfcSpec) -> PfcState {
         let xoff = match spec.xoff {
             XoffSpec::Dynamic(_) => Xoff::Dynamic,
-            XoffSpec::Static(bytes) => Xoff::Static(bytes.get()),
+            XoffSpec::Static(_) => Xoff::Static,
         };
         PfcState { xoff, hysteresis: spec.hysteresis.get() }
     }

@@ -5,6 +5,8 @@
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
 //! | [`admission`] | places in it, and packets that find none |
+//! | [`bifrost`] | pauses with a time, over long links, in numbers |
+//! | [`timed_pauses`] | the ports that send them |
 //! | [`trimming`] | the headers of such packets, where the switch trims |
 //! | [`forward`] | decisions before the routes |
 //! | [`scheduling`] | switches between a packet network and circuits: the queue of a packet |
@@ -22,6 +24,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod agent;
+pub(crate) mod bifrost;
 pub(crate) mod buffer;
 pub(crate) mod elephants;
 pub(crate) mod failure;
@@ -30,6 +33,7 @@ pub(crate) mod rescue;
 mod scheduled;
 pub(crate) mod scheduling;
 mod sketch;
+pub(crate) mod timed_pauses;
 pub(crate) mod trimming;
 pub(crate) mod warm_up;
 
@@ -50,6 +54,7 @@ use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
 use scheduling::Scheduling;
+use timed_pauses::TimedIngress;
 use trimming::Trimming;
 
 /// A switch.
@@ -71,6 +76,8 @@ pub(crate) struct Switches {
     /// Bytes that they hold of the packets that came by each port.
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
+    /// The ports that pause their neighbours for a time, in the order of their ids.
+    pub timed: Vec<TimedIngress>,
     pub routes: Routes<SwitchId, PortId>,
     /// True if some switch has a forwarder, schedules, or chooses by its queues.
     pub forwarders: bool,
@@ -440,6 +447,9 @@ impl Switches {
                 if headroom > Bytes::ZERO {
                     let row = &mut cx.stats[ingress].row;
                     row.max_headroom = row.max_headroom.max(headroom);
+                    if !self.timed.is_empty() {
+                        timed_pauses::note_waits(&mut self.timed, ingress, data_class, out);
+                    }
                 }
                 if admitted == Admitted::Stop {
                     self.set_lazy(cx, s, false);
@@ -461,6 +471,11 @@ impl Switches {
         out: PortId,
     ) {
         let frame = pfc_frame(cx, kind, data_class, out);
+        self.send_frame(cx, s, p, frame);
+    }
+
+    /// Sends a PFC frame out of port `p`.
+    pub fn send_frame(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, frame: Packet) {
         self.catch_up(cx, s, p);
         let slot = cx.packets.insert(frame);
         cx.counters.frames_sent += 1;

@@ -7,7 +7,7 @@ use super::switches::setting_path;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::scenario::Scenario;
-use crate::topology::Layout;
+use crate::topology::{Layout, RateKey};
 use crate::transport::EndpointKeys;
 use farloop_net::spec::{NodeId, NodeKind};
 use farloop_net::{BuildError, CircuitPart};
@@ -82,6 +82,10 @@ pub(crate) fn of_network(
                 "expected trim = \"none\" there",
             )
         }
+        BuildError::LinkPfc { link, setting, problem, expected } => {
+            let path = link_key(&layout.links[*link].rate_key, setting);
+            scenario.diagnostic_at(&path, problem.as_str(), expected.as_str())
+        }
         BuildError::LinkEvent { event, setting, problem, expected } => {
             let origin = link_events::happening(scenario, layout).ok().and_then(|all| all.origins.get(*event).copied());
             let number = origin.map_or(0, |origin| origin + 1).to_string();
@@ -107,6 +111,16 @@ pub(crate) fn of_network(
         | BuildError::Job { .. }
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.diagnostic_at(&["network"], error.to_string(), ""),
+    }
+}
+
+/// The path of a key of a link's PFC, where this key sets its rate.
+fn link_key<'k>(rate_key: &'k RateKey, setting: &'k str) -> Vec<&'k str> {
+    match (rate_key, setting) {
+        (RateKey::Link(name), _) => vec!["link", name, setting],
+        (RateKey::Network(_), "pfc") => vec!["network", "wan_pfc"],
+        (RateKey::Network(_), "headroom") => vec!["network", "wan_headroom"],
+        (RateKey::Network(_), _) => vec!["network", "wan_pfc_slot"],
     }
 }
 

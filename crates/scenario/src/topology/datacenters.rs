@@ -8,9 +8,9 @@ use super::spine_leaf::{self, SpineLeaf};
 use crate::diagnostic::Diagnostic;
 use crate::json::section;
 use crate::reader::{Section, names, read_one, word};
-use crate::sections::{FASTEST, MAX_DELAY, SLOWEST};
-use farloop_net::spec::{LinkSpec, NodeId};
-use farloop_units::{Delta, Params, Rate, choice, params};
+use crate::sections::{FASTEST, IdleLinkKey, LARGEST, LinkPfcChoice, MAX_DELAY, SLOWEST};
+use farloop_net::spec::{LinkPfc, LinkSpec, NodeId};
+use farloop_units::{Bytes, Delta, Params, Rate, choice, params};
 use serde_json::{Map, Value as Json};
 
 choice! {
@@ -68,6 +68,15 @@ params! {
         wan_loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on a long-haul link.
         wan_corruption: f64 = 0.0, in 0.0 => 1.0;
+        /// How the ends of a long-haul link pause each other, where both have pfc = true. "auto": by PFC, but not between datacenters.
+        /// "on": by PFC, also between datacenters; each end reserves a round trip. "bifrost": by pauses with a time, which need half the
+        /// buffer (Bifrost, ICNP 2023); between switches only.
+        wan_pfc: LinkPfcChoice = LinkPfcChoice::Auto;
+        /// With wan_pfc = "on": buffer that each end reserves for each class of packets that come after a pause; "none" to compute it. With
+        /// wan_pfc = "bifrost": all that each end may hold; "none" for the bytes of a round trip and three slots (Bifrost, §VI-A).
+        wan_headroom: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+        /// With wan_pfc = "bifrost": time between two pauses; "none" for 10 us (Bifrost, §V).
+        wan_pfc_slot: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_DELAY);
         /// What every other datacenter is. "fabric": the same as the first. "hosts": hosts at a single router, as cheap peers for
         /// cross-datacenter flows.
         remote: Remote = Remote::Fabric;
@@ -144,7 +153,7 @@ that topology. Its nodes have the same names with the prefix `dc0-`, `dc1-`, …
 Border routers are outside of all datacenters and have the settings of `[wan_switch]`: deep buffers and, by default, no PFC, ECN or
 telemetry. The *i*-th border router (with `border = "core"` the *i*-th core or spine) has a long-haul link to its counterpart in every other
 datacenter. Cores keep the settings of `[switch]` at all their ports. A link, also a `[[link]]`, that joins switches of two datacenters
-directly has no PFC, because no buffer could hold the packets in flight.
+directly has no PFC unless `wan_pfc` or `pfc` says so, because no ordinary buffer holds the packets in flight.
 
 With `remote = "hosts"` only datacenter 0 is a fabric. In every other datacenter the hosts are at a single router, where all long-haul links
 of datacenter 0 end. They are cheap peers for cross-datacenter flows, which then meet no congestion in the remote datacenter.
@@ -261,6 +270,10 @@ fn resolve(keys: &DatacenterKeys, fabric: &FabricKeys) -> DatacenterKeys {
 /// Checks that the keys fit together.
 fn check(keys: &DatacenterKeys, fabric: &FabricKeys) -> Result<(), Misfit> {
     fabric.check()?;
+    if let Err((key, problem, expected)) = long_haul_pfc(keys) {
+        let key = if key == "headroom" { "wan_headroom" } else { "wan_pfc_slot" };
+        return Err((key, problem.into(), expected.into()));
+    }
     let (top, key) = fabric.top();
     if let (Border::Core, Some(links)) = (keys.border, keys.wan_links)
         && links > top
@@ -290,6 +303,11 @@ fn check(keys: &DatacenterKeys, fabric: &FabricKeys) -> Result<(), Misfit> {
         return Err(("datacenters", problem, expected));
     }
     Ok(())
+}
+
+/// PFC of the long-haul links.
+fn long_haul_pfc(keys: &DatacenterKeys) -> Result<LinkPfc, IdleLinkKey> {
+    keys.wan_pfc.spec(keys.wan_headroom, keys.wan_pfc_slot)
 }
 
 /// The switch number `i` of those where the long-haul links of a datacenter begin.
@@ -338,13 +356,14 @@ fn layout(keys: &DatacenterKeys, fabric: &FabricKeys, switches: &Switches<'_>) -
 
     // Those of several fabrics would be too many for series by default: the long-haul ports are the point of this topology.
     layout.bottlenecks.clear();
+    let pfc = long_haul_pfc(keys).expect("keys without effect were refused");
     for (i, here) in borders.iter().enumerate() {
         for there in &borders[i + 1..] {
             // Counterparts are joined one to one; a lone router takes the links of all.
             for n in 0..here.len().max(there.len()) {
                 let (a, b) = (here[n % here.len()], there[n % there.len()]);
                 let (loss, corruption) = (keys.wan_loss, keys.wan_corruption);
-                let link = LinkSpec { a, b, rate: wan_rate, delay: keys.wan_delay, loss, corruption };
+                let link = LinkSpec { loss, corruption, pfc, ..LinkSpec::plain(a, b, wan_rate, keys.wan_delay) };
                 layout.lossy_link(link, RateKey::Network(wan_key));
                 layout.bottlenecks.extend([(a, b, 0), (b, a, 0)]);
             }

@@ -85,12 +85,9 @@ fn layout(keys: &Dumbbell, switches: &Switches<'_>) -> Layout {
     }
     layout.lossy_link(
         LinkSpec {
-            a: left,
-            b: right,
-            rate: bottleneck_rate,
-            delay,
             loss: keys.bottleneck_loss,
             corruption: keys.bottleneck_corruption,
+            ..LinkSpec::plain(left, right, bottleneck_rate, delay)
         },
         RateKey::Network(bottleneck_key),
     );
@@ -108,12 +105,9 @@ fn layout(keys: &Dumbbell, switches: &Switches<'_>) -> Layout {
     layout.link(right, wan1, wan_rate, wan_key, delay);
     layout.lossy_link(
         LinkSpec {
-            a: wan1,
-            b: wan2,
-            rate: wan_rate,
-            delay: keys.wan_delay,
             loss: keys.wan_loss,
             corruption: keys.wan_corruption,
+            ..LinkSpec::plain(wan1, wan2, wan_rate, keys.wan_delay)
         },
         RateKey::Network(wan_key),
     );

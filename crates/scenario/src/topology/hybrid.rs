@@ -81,7 +81,7 @@ their ACKs return through `eps`. Switches that schedule circuits need `pfc = fal
                 let lossy = glob::matches(&self.lossy_hosts, &format!("r{rack}-h{i}"));
                 any |= lossy;
                 let loss = if lossy { self.host_loss } else { 0.0 };
-                let link = LinkSpec { a: host, b: tor, rate: self.rate, delay: self.link_delay, loss, corruption: 0.0 };
+                let link = LinkSpec { loss, ..LinkSpec::plain(host, tor, self.rate, self.link_delay) };
                 layout.lossy_link(link, RateKey::Network("rate"));
             }
             for _ in 0..self.eps_uplinks {

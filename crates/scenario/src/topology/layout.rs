@@ -125,7 +125,7 @@ impl Layout {
 
     /// A link without losses.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, rate_key: &'static str, delay: Delta) {
-        self.lossy_link(LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }, RateKey::Network(rate_key));
+        self.lossy_link(LinkSpec::plain(a, b, rate, delay), RateKey::Network(rate_key));
     }
 
     /// Any link.

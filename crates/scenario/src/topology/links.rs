@@ -6,9 +6,9 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::json::{list, section};
 use crate::names::check_name;
 use crate::reader::Section;
-use crate::sections::{FASTEST, MAX_DELAY, SLOWEST};
+use crate::sections::{FASTEST, LARGEST, LinkPfcChoice, MAX_DELAY, SLOWEST};
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind};
-use farloop_units::{Delta, Params, Rate, choice, params};
+use farloop_units::{Bytes, Delta, Params, Rate, choice, params};
 use serde_json::{Map, Value as Json};
 use std::collections::{HashMap, HashSet};
 
@@ -55,6 +55,15 @@ params! {
         loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on the way.
         corruption: f64 = 0.0, in 0.0 => 1.0;
+        /// How the ends of the link pause each other, where both have pfc = true. "auto": by PFC, but not between datacenters. "on": by
+        /// PFC, also between datacenters; each end reserves a round trip. "bifrost": by pauses with a time, which need half the buffer
+        /// (Bifrost, ICNP 2023); between switches only.
+        pfc: LinkPfcChoice = LinkPfcChoice::Auto;
+        /// With pfc = "on": buffer that each end reserves for each class of packets that come after a pause; "none" to compute it. With
+        /// pfc = "bifrost": all that each end may hold; "none" for the bytes of a round trip and three slots (Bifrost, §VI-A).
+        headroom: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+        /// With pfc = "bifrost": time between two pauses; "none" for 10 us (Bifrost, §V).
+        pfc_slot: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_DELAY);
     }
 }
 
@@ -167,7 +176,13 @@ fn read_nodes(root: &Section<'_>) -> Result<Vec<NodeKeys>, Diagnostic> {
 
 /// Reads every `[[link]]`, each with the name by which messages call it.
 fn read_links(root: &Section<'_>) -> Result<Vec<(String, LinkKeys)>, Diagnostic> {
-    let read = |(name, section): (String, Section<'_>)| Ok((name, section.read(&["a", "b"], &[])?));
+    let read = |(name, section): (String, Section<'_>)| {
+        let keys: LinkKeys = section.read(&["a", "b"], &[])?;
+        if let Err((key, problem, expected)) = keys.pfc.spec(keys.headroom, keys.pfc_slot) {
+            return Err(section.diagnostic(key, problem, expected));
+        }
+        Ok((name, keys))
+    };
     root.sections("link")?.into_iter().map(read).collect()
 }
 
@@ -212,7 +227,9 @@ fn layout(nodes: &[NodeKeys], links: &[(String, LinkKeys)], switches: &Switches<
                 None,
             ));
         }
-        let spec = LinkSpec { a, b, rate: link.rate, delay: link.delay, loss: link.loss, corruption: link.corruption };
+        let pfc = link.pfc.spec(link.headroom, link.pfc_slot).expect("keys without effect were refused");
+        let (loss, corruption) = (link.loss, link.corruption);
+        let spec = LinkSpec { loss, corruption, pfc, ..LinkSpec::plain(a, b, link.rate, link.delay) };
         let switch = |n: NodeId| matches!(layout.nodes[n as usize].kind, NodeKind::Switch(_));
         let between_switches = switch(a) && switch(b);
         let number = parallel.entry((a.min(b), a.max(b))).or_default();

@@ -22,7 +22,7 @@ mod spine_leaf;
 mod three_racks;
 
 pub use declaration::{Example, KeyTable, Page};
-pub(crate) use layout::{Layout, PlacedLink, Problem, Switches};
+pub(crate) use layout::{Layout, PlacedLink, Problem, RateKey, Switches};
 pub(crate) use links::{LinkKeys, NodeKeys};
 
 use crate::diagnostic::Diagnostic;

@@ -258,6 +258,15 @@ fn fabrics_and_overrides() {
         (format!("{dcs}wan_delay = \"11s\"\n"), &["network.wan_delay: \"11s\" is outside"]),
         (format!("{dcs}wan_loss = -1.0\n"), &["network.wan_loss: -1.0 is outside"]),
         (format!("{dcs}wan_corruption = 2.0\n"), &["network.wan_corruption: 2.0 is outside"]),
+        (format!("{dcs}wan_pfc = \"yes\"\n"), &["network.wan_pfc: \"yes\" is not accepted", "\"on\", \"bifrost\""]),
+        (
+            format!("{dcs}wan_headroom = \"1MB\"\n"),
+            &["bad.toml:8: network.wan_headroom: has no effect without PFC of the link's own", "\"on\" or \"bifrost\""],
+        ),
+        (
+            format!("{dcs}wan_pfc = \"on\"\nwan_pfc_slot = \"5us\"\n"),
+            &["bad.toml:9: network.wan_pfc_slot: has no effect without Bifrost; expected pfc = \"bifrost\""],
+        ),
         (format!("{dcs}remote = \"host\"\n"), &["network.remote: \"host\" is not accepted; did you mean \"hosts\"?"]),
         (
             format!("{dcs}remote_hosts = 4\n"),
@@ -451,6 +460,22 @@ fn networks_of_listed_links() {
         (format!("{three}{}{flow}", link("a", "y")), "bad.toml:22: link.a->y.b: there is no node \"y\""),
         (format!("{three}{}{flow}", link("a", "a")), "link.a->a.b: the link would connect a node with itself"),
         (
+            format!("{three}{}headroom = \"1MB\"\n{flow}", link("a", "x")),
+            "bad.toml:23: link.a->x.headroom: has no effect without PFC of the link's own; expected pfc = \"on\" or \"bifrost\", or no headroom",
+        ),
+        (
+            format!("{three}{}pfc = \"on\"\npfc_slot = \"5us\"\n{flow}", link("a", "x")),
+            "bad.toml:24: link.a->x.pfc_slot: has no effect without Bifrost; expected pfc = \"bifrost\", or no pfc_slot",
+        ),
+        (
+            format!("{three}{}pfc = \"bifrost\"\n{}{flow}", link("a", "x"), link("b", "x")),
+            "bad.toml:23: link.a->x.pfc: Bifrost joins switches, and the link is between \"a\" and \"x\"; expected pfc = \"auto\" or \"on\"",
+        ),
+        (
+            format!("{three}{}pfc = \"on\"\n{}[switch]\npfc = false\n{flow}", link("a", "x"), link("b", "x")),
+            "bad.toml:23: link.a->x.pfc: no switch with pfc = true is at the link between \"a\" and \"x\", or its other end obeys no pauses; expected pfc = \"auto\", or switches with pfc = true",
+        ),
+        (
             format!("{three}{}{flow}", link("a", "x")),
             "bad.toml:12: node.b: the host has 0 links; expected 1 to 64 links",
         ),
@@ -498,4 +523,42 @@ fn networks_of_listed_links() {
     for (text, expected) in cases {
         check(&text, &[expected]);
     }
+}
+
+/// Two switches with a long link between them that has Bifrost, and what does not fit it.
+#[test]
+fn links_with_bifrost() {
+    let start = "[run]\nduration = \"1ms\"\n[network]\ntopology = \"links\"\n[switch]\nbuffer = \"100MB\"\n";
+    let node =
+        |name: &str, kind: &str, dc: u8| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\ndatacenter = {dc}\n");
+    let nodes = [node("a", "host", 0), node("x", "switch", 0), node("y", "switch", 1), node("b", "host", 1)].concat();
+    let host_links = "[[link]]\na = \"a\"\nb = \"x\"\n[[link]]\na = \"y\"\nb = \"b\"\n";
+    let long = "[[link]]\na = \"x\"\nb = \"y\"\ndelay = \"100us\"\npfc = \"bifrost\"\n";
+    let flow = "[[flow]]\nfrom = \"a\"\nto = \"b\"\n";
+    let cases = [
+        (
+            "headroom = \"2MB\"\n",
+            "link.x->y.headroom: Bifrost loses packets with 2MB for a link with 2504783B under way; expected at least",
+        ),
+        (
+            "pfc_slot = \"100us\"\n",
+            "link.x->y.pfc_slot: a slot of 100us is not shorter than the link's delay; expected more than zero",
+        ),
+        (
+            "[[event]]\nat = \"100us\"\nlink = \"x<->y\"\ndelay = \"50us\"\n",
+            "link.x->y.pfc: the link between \"x\" and \"y\" changes, and Bifrost counts on what is under way there; expected",
+        ),
+    ];
+    for (own, expected) in cases {
+        check(&format!("{start}{nodes}{host_links}{long}{own}{flow}"), &[expected]);
+    }
+    // At 10 Tbps a quantum takes 51.2 ps, and 65,535 of them 3.36 us.
+    let fast = long.replace("pfc =", "rate = \"9990Gbps\"\npfc =");
+    let text = format!("{start}{nodes}{host_links}{fast}{flow}").replace("100MB", "100GB");
+    check(
+        &text,
+        &[
+            "link.x->y.pfc_slot: a PFC frame cannot say a pause of 10us at 9.99Tbps; expected more than zero and less than",
+        ],
+    );
 }
