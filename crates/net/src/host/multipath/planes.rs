@@ -260,13 +260,14 @@ mod tests {
         let (bdp, rto_growth, whole_packets, overtaken, code) = (20 * MSS, false, true, None, None);
         let setting = Setting { mss: MSS, base_rtt, bdp, rto, rto_growth, whole_packets, overtaken, code };
         let mut random = RandomStream::new(1, "paths", 0);
-        let info = PathInfo { base_rtt, bdp_packets: 20, mss: Bytes::new(MSS) };
+        let info = PathInfo { base_rtt, bdp_packets: 20, mss: Bytes::new(MSS), planes: 1 };
         let mut own = MultipathSender {
             packets: SelectiveRepeat::new(&setting),
             chooser: chooser("single").expect("a chooser").start(&info, &mut random),
             planes: None,
             allowed: Some(Time::ZERO),
             entries: Some(Box::default()),
+            mrc: None,
         };
         let limit = 100 * MSS;
         for at in 1..=4 {
