@@ -403,20 +403,6 @@ impl SelectiveRepeat {
         (data.saturating_mul(self.mss).min(limit), self.delivered >= self.sent)
     }
 
-    /// The receiver has answered a probe that left at `probed`: what left a base round-trip time before and has not arrived is lost.
-    pub fn on_probe_answer(&mut self, now: Time, limit: u64, probed: Time) -> Option<Loss> {
-        let (limit, before) = (self.end(limit), self.losses.len());
-        for number in self.base..self.base + self.packets.len() as u64 {
-            let Some(&Packet { sent, entropy, place, plane }) = self.packet(number) else { break };
-            if place == Place::InFlight && sent.saturating_add(self.base_rtt) <= probed {
-                self.fates.push((plane, entropy, PathFeedback::Timeout));
-                self.presume(number, limit);
-                self.lose(number, limit, PacketLossKind::Overtaken, None, false);
-            }
-        }
-        if self.losses.len() > before { self.event(now, LossKind::FastRetransmit) } else { None }
-    }
-
     /// The retransmission timer fired: all packets that were sent longer ago than the timeout are lost.
     pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
         self.now = now;

@@ -216,8 +216,14 @@ impl Senders {
         self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
     }
 
+    /// As [`Senders::tell_of_packets`] after a timer, which may have been one for probes.
+    pub(super) fn tell_of_timer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
+        self.tell_of_packets(cx, host_cx, id);
+        self.send_probes(cx, host_cx, id);
+    }
+
     /// Sends the probes of a flow that are due, as `mrc` has them.
-    pub(super) fn send_probes(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
+    fn send_probes(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return };
         for probe in own.due_probes(cx.now, host_cx.down, &mut host_cx.random) {

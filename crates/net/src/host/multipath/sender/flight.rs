@@ -9,12 +9,31 @@
 //! in flight = sent - delivered - lost and not presumed + presumed and sent again
 //! ```
 //!
+//! The answer to a reliability probe loses packets likewise.
+//!
 //! An ACK that names more than is left without a name shows that a presumption was wrong, and withdraws one. When all that is counted is
 //! named, no packet is presumed.
 
-use super::{Place, SelectiveRepeat};
+use super::{Packet, Place, SelectiveRepeat};
+use farloop_cc::paths::PathFeedback;
+use farloop_cc::{Loss, LossKind, PacketLossKind};
+use farloop_units::Time;
 
 impl SelectiveRepeat {
+    /// The receiver has answered a probe that left at `probed`: what left a base round-trip time before and has not arrived is lost.
+    pub fn on_probe_answer(&mut self, now: Time, limit: u64, probed: Time) -> Option<Loss> {
+        let (limit, before) = (self.end(limit), self.losses.len());
+        for number in self.base..self.base + self.packets.len() as u64 {
+            let Some(&Packet { sent, entropy, place, plane }) = self.packet(number) else { break };
+            if place == Place::InFlight && sent.saturating_add(self.base_rtt) <= probed {
+                self.fates.push((plane, entropy, PathFeedback::Timeout));
+                self.presume(number, limit);
+                self.lose(number, limit, PacketLossKind::Overtaken, None, false);
+            }
+        }
+        if self.losses.len() > before { self.event(now, LossKind::FastRetransmit) } else { None }
+    }
+
     /// Payload that the receiver counts, of packets that are neither named nor presumed.
     #[inline]
     pub(super) fn unnamed_bytes(&self) -> u64 {
