@@ -324,8 +324,7 @@ impl Senders {
                     let sender = &mut self.states[id];
                     cx.trace_transport_timer(flow, sender.endpoint.timer_name());
                     let meaning = sender.endpoint.on_timer(cx.now, sender.limit);
-                    self.tell_of_timer(cx, host_cx, id);
-                    self.tell_once_more(cx, host_cx, id, &meaning, None)
+                    self.tell_of_timer(cx, host_cx, id, &meaning)
                 }
             },
         }

@@ -18,6 +18,7 @@ use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
 use farloop_network::code::Code;
 use farloop_network::spec::MultipathSpec;
+use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Time};
 
 /// The part of the default timeout that does not grow with the path (uet-htsim, main_uec.cpp).
@@ -216,10 +217,17 @@ impl Senders {
         self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
     }
 
-    /// As [`Senders::tell_of_packets`] after a timer, which may have been one for probes.
-    pub(super) fn tell_of_timer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
+    /// Passes on the meaning of a timer of the endpoint, which may have been one for probes.
+    pub(super) fn tell_of_timer(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        meaning: &Meaning,
+    ) -> After {
         self.tell_of_packets(cx, host_cx, id);
         self.send_probes(cx, host_cx, id);
+        self.tell_once_more(cx, host_cx, id, meaning, None)
     }
 
     /// Sends the probes of a flow that are due, as `mrc` has them.
