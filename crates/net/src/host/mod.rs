@@ -200,7 +200,17 @@ impl Hosts {
                 host.post::<FAST>(cx, senders);
                 return;
             }
-            PacketKind::Probe => return probing::receive(self, cx, id, slot),
+            PacketKind::Probe => {
+                let after = match probing::is_to_source(&cx.packets[slot]) {
+                    true => senders.on_probe(cx, &mut host.host_cx, slot),
+                    false => {
+                        receivers.on_probe(cx, &mut host.host_cx, slot);
+                        After::Nothing
+                    }
+                };
+                host.post::<FAST>(cx, senders);
+                after
+            }
             _ => senders.on_signal(cx, &mut host.host_cx, slot),
         };
         hosts[home].settle::<FAST>(cx, senders, after);

@@ -10,16 +10,18 @@
 //! carries it in place of a packet's number. [`Packet::value`] has the direction and the plane.
 
 use super::host_context::HostContext;
-use super::receiver::Receivers;
-use super::sender::{After, Senders};
-use super::{HostId, Hosts};
 use crate::ids::{FlowId, HostNumber, Slot};
-use crate::packet::{ANSWERS, ASKS, MARKED, Packet, PacketKind, pack_number};
+use crate::packet::{ANSWERS, MARKED, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use farloop_cc::paths::Entropy;
 
 /// The bit of [`Packet::value`] of a probe to the source of its flow.
 const TO_SOURCE: u8 = 1;
+
+/// Returns true if a probe goes to the source of its flow.
+pub(super) fn is_to_source(packet: &Packet) -> bool {
+    packet.value & TO_SOURCE != 0
+}
 
 /// The plane of a probe.
 pub(super) fn plane(packet: &Packet) -> u8 {
@@ -27,7 +29,7 @@ pub(super) fn plane(packet: &Packet) -> u8 {
 }
 
 /// The entropy value that an answer to a probe speaks of.
-pub(super) fn probed(packet: &Packet) -> Entropy {
+pub(super) fn subject(packet: &Packet) -> Entropy {
     packet.number() as Entropy
 }
 
@@ -53,31 +55,4 @@ pub(super) fn answer(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot
     (packet.class, packet.dst, packet.value) = (class, dst, packet.value ^ TO_SOURCE);
     cx.counters.totals.injected += 1;
     host_cx.outgoing.push(slot);
-}
-
-/// A probe arrived.
-#[cold]
-pub(super) fn receive(all: &mut Hosts, cx: &mut PartContext, id: HostId, slot: Slot) {
-    let Hosts { hosts, senders, receivers, .. } = all;
-    let host = &mut hosts[id];
-    let after = take(cx, &mut host.host_cx, (senders, receivers), slot);
-    host.post::<false>(cx, senders);
-    host.settle::<false>(cx, senders, after);
-}
-
-fn take(
-    cx: &mut PartContext,
-    host_cx: &mut HostContext,
-    (senders, receivers): (&mut Senders, &mut Receivers),
-    slot: Slot,
-) -> After {
-    let Packet { flags, value, .. } = cx.packets[slot];
-    match (value & TO_SOURCE != 0, flags & ANSWERS != 0) {
-        (true, true) => return senders.on_probe_answer(cx, host_cx, slot),
-        (true, false) => senders.answer_probe(cx, host_cx, slot),
-        (false, true) => receivers.on_probe_answer(cx, slot),
-        (false, false) if flags & ASKS != 0 => receivers.answer_reliability_probe(cx, host_cx, slot),
-        (false, false) => receivers.answer_probe(cx, host_cx, slot),
-    }
-    After::Nothing
 }

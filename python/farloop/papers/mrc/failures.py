@@ -72,15 +72,18 @@ def _judge_ports(judging: Judging) -> Finding:
     for failed in (1, 2, 3, 4):
         start = (failed + 0.3) * MS
 
-        def left(run: Run, healthy: Run, start: float = start) -> float:
+        def measure_left(run: Run, healthy: Run, start: float = start) -> float:
             return rate(run, start, start + 0.6 * MS) / rate(healthy, start, start + 0.6 * MS)
 
         name = f"rate with {failed} of 8 NIC links down"
-        judging.near(name, f"{STEPS}: {name} (by construction)", [_need(STEPS), _need(HEALTHY)], left)
+        judging.near(name, f"{STEPS}: {name} (by construction)", [_need(STEPS), _need(HEALTHY)], measure_left)
     judging.near(
-        "rate with four NIC links down at once", f"{HALF}: half is left (by construction)", _steady(HALF), steady
+        "rate with four NIC links down at once",
+        f"{HALF}: half is left (by construction)",
+        _select_needs(HALF),
+        compare_ends,
     )
-    judging.near("rate with a T0 down", f"{LEAF}: a plane is lost (by construction)", _steady(LEAF), steady)
+    judging.near("rate with a T0 down", f"{LEAF}: a plane is lost (by construction)", _select_needs(LEAF), compare_ends)
     return judging.finding(note="true by construction: p of 8 equal planes; what is measured is that it is reached")
 
 
@@ -88,16 +91,16 @@ def _judge_paths(judging: Judging) -> Finding:
     for case in (SPINE, LINKS, LOSSY):
 
         def keeps(run: Run, healthy: Run) -> tuple[bool, str]:
-            left = steady(run, healthy)
+            left = compare_ends(run, healthy)
             return left > 1 - MARGIN, f"{left:.4f} of the rate without failures"
 
-        judging.order(f"{case}: no steady loss", _steady(case), keeps)
+        judging.order(f"{case}: no steady loss", _select_needs(case), keeps)
 
-    def soon(run: Run) -> tuple[bool, str]:
+    def decide(run: Run) -> tuple[bool, str]:
         trips = round_trips_to_bypass(run)
         return trips < 20, f"{trips:.3g} base round-trip times"
 
-    judging.order(f"{SPINE}: gone round within tens of round-trip times", [_need(SPINE)], soon)
+    judging.order(f"{SPINE}: gone round within tens of round-trip times", [_need(SPINE)], decide)
     measure_controls(judging)
     return judging.finding(note='"a few tens of microseconds" in the text; the sampling interval is 20 us')
 
@@ -118,11 +121,11 @@ def lost_packets(run: Run) -> int:
     return sum(run.flows["dropped"].to_pylist())
 
 
-def _steady(case: str) -> list[Need]:
+def _select_needs(case: str) -> list[Need]:
     return [_need(case), _need(HEALTHY)]
 
 
-def steady(run: Run, healthy: Run) -> float:
+def compare_ends(run: Run, healthy: Run) -> float:
     """Rate over the last two milliseconds against that without failures."""
     return rate(run, run.duration - 2 * MS, run.duration) / rate(healthy, healthy.duration - 2 * MS, healthy.duration)
 

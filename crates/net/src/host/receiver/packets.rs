@@ -10,7 +10,7 @@ use crate::host::multipath::wire::{NOTES, Received, Reflected};
 use crate::host::probing;
 use crate::host::timers::Which;
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
-use crate::packet::{ASKS, DATA, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, pack_number};
+use crate::packet::{ANSWERS, ASKS, DATA, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use farloop_cc::Fields;
 use farloop_cc::paths::{ChooserParams, Entropy};
@@ -107,8 +107,18 @@ impl Receivers {
         answer(cx, host_cx, slot, &back, &fields, &received, flags | if echo { MARKED } else { 0 });
     }
 
+    /// A probe reached the destination of a flow.
+    #[cold]
+    pub fn on_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+        match cx.packets[slot].flags & (ANSWERS | ASKS) {
+            0 => self.answer_probe(cx, host_cx, slot),
+            ASKS => self.answer_reliability_probe(cx, host_cx, slot),
+            _ => self.on_probe_answer(cx, slot),
+        }
+    }
+
     /// A sender probes a path: the answer goes by the control path, or where the flow is over by the data's.
-    pub fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+    fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
         let packet = &cx.packets[slot];
         let state = match self.lives.active_key(packet.flow).map(|id| &self.states[id].endpoint) {
             Some(Endpoint::Multipath(state)) => state.mrc.as_ref(),
@@ -120,7 +130,7 @@ impl Receivers {
     }
 
     /// A sender asks after a silence what has arrived.
-    pub fn answer_reliability_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+    fn answer_reliability_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
         let Packet { flow, flags, .. } = cx.packets[slot];
         let id = match self.lives.life(flow) {
             Life::Active(id) => id,
@@ -139,14 +149,14 @@ impl Receivers {
     }
 
     /// The probe of a control path was answered: answers take it from now on.
-    pub fn on_probe_answer(&mut self, cx: &mut PartContext, slot: Slot) {
+    fn on_probe_answer(&mut self, cx: &mut PartContext, slot: Slot) {
         let packet = cx.packets[slot];
         cx.packets.remove(slot);
         let Some(id) = self.lives.active_key(packet.flow) else { return };
         if let Endpoint::Multipath(state) = &mut self.states[id].endpoint
             && let Some(mrc) = &mut state.mrc
         {
-            mrc.set_ev(probing::plane(&packet), probing::probed(&packet));
+            mrc.set_ev(probing::plane(&packet), probing::subject(&packet));
         }
     }
 

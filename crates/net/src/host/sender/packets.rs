@@ -10,7 +10,7 @@ use crate::host::multipath::wire::{Answer, NOTES, Received, Reflected, Trimmed};
 use crate::host::multipath::{MultipathSender, Planes, SelectiveRepeat};
 use crate::host::probing;
 use crate::ids::{SenderId, Slot};
-use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
+use crate::packet::{ANSWERS, ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::paths::{ChooserParams, PathInfo};
@@ -243,8 +243,18 @@ impl Senders {
         }
     }
 
+    /// A probe reached the source of a flow.
+    #[cold]
+    pub fn on_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        if cx.packets[slot].flags & ANSWERS != 0 {
+            return self.on_probe_answer(cx, host_cx, slot);
+        }
+        self.answer_probe(cx, host_cx, slot);
+        After::Nothing
+    }
+
     /// A receiver probes a control path: the answer goes by one of the data's.
-    pub fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+    fn answer_probe(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
         let packet = &cx.packets[slot];
         let id = self.lives.active_key(packet.flow);
         let Some((id, Endpoint::Multipath(own))) = id.map(|id| (id, &mut self.states[id].endpoint)) else {
@@ -255,12 +265,12 @@ impl Senders {
     }
 
     /// A probe of a flow's path was answered.
-    pub fn on_probe_answer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+    fn on_probe_answer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
         let packet = cx.packets[slot];
         cx.packets.remove(slot);
         let Some(id) = self.lives.active_key(packet.flow) else { return After::Nothing };
         if let Endpoint::Multipath(own) = &mut self.states[id].endpoint {
-            let way = (probing::plane(&packet), probing::probed(&packet));
+            let way = (probing::plane(&packet), probing::subject(&packet));
             own.on_probe_answer(cx.now, way, packet.flags & MARKED != 0);
         }
         self.arm_endpoint(cx, host_cx, id);
