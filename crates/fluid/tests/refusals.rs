@@ -4,8 +4,8 @@ use crate::common::{algorithm, equal_star, flow, star, switch};
 use farloop_cc::AnyParams;
 use farloop_fluid::{Error, Model, Settings, Simulation, Stopped, check};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, IntCarriage, LinkChange, LinkEventSpec, LinkEvents, LinkSpec, NetworkSpec, NodeKind, PfcSpec,
-    StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
+    DisciplineSpec, Ecmp, IntCarriage, LinkChange, LinkEventSpec, LinkEvents, LinkPfc, LinkSpec, NetworkSpec, NodeKind,
+    PfcSpec, StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -35,6 +35,8 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
     classes.flows[1].class = 1;
     let mut random_loss = plain();
     random_loss.links[0] = lossy;
+    let mut own_pauses = plain();
+    own_pauses.links[0].pfc = LinkPfc::On { headroom: None };
     let cases: Vec<(&str, NetworkSpec)> = vec![
         ("transport.kind", with_transport(TransportSpec::plain(TransportKind::Multipath))),
         ("transport.int_carriage", with_transport(TransportSpec { int_carriage: IntCarriage::Three, ..rdma() })),
@@ -49,6 +51,7 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
             }),
         ),
         ("network", random_loss),
+        ("network", own_pauses),
         ("flow.class", classes),
         ("hosts.stall", NetworkSpec { stalls: Some(any_stall()), ..plain() }),
         ("algorithm.name", with_algorithm(algorithm("mlcc"))),

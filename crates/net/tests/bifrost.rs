@@ -241,7 +241,7 @@ fn every_cut_gives_the_same_result() {
     };
     let run = |cores: Cores| {
         let simulation = Simulation::build(spec(), cores, &mut || true).expect("valid");
-        let result = simulation.run(&mut |_| true).ok().expect("nobody stops it");
+        let Ok(result) = simulation.run(&mut |_| true) else { panic!("nobody stops it") };
         format!("{:?}", (result.flows, result.ports, result.pauses, result.totals.drops))
     };
     let whole = run(Cores::ONE);

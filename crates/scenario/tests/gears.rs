@@ -76,10 +76,6 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
         ("[switch]\necn_at = \"phantom\"\n", &["rates.toml:5: switch.ecn_at: ", "phantom queue", "\"arrival\""]),
         ("[network]\nwan_loss = 0.01\n", &["rates.toml:4: network: ", "loses or damages packets", "without loss"]),
         (
-            "[network]\ntopology = \"datacenters\"\nfabric = \"spine-leaf\"\nborder = \"core\"\nwan_delay = \"50us\"\nwan_pfc = \"bifrost\"\n",
-            &["rates.toml:4: network: ", "PFC of its own", "pfc = \"auto\""],
-        ),
-        (
             "[[event]]\nat = \"1ms\"\nlink = \"wan1<->wan2\"\nstate = \"down\"\n",
             &["rates.toml:4: event: ", "a link fails", "expected changes of rate and delay"],
         ),

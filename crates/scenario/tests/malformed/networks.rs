@@ -538,7 +538,7 @@ fn links_with_bifrost() {
     let cases = [
         (
             "headroom = \"2MB\"\n",
-            "link.x->y.headroom: Bifrost loses packets with 2MB for a link with 2504783B under way; expected at least",
+            "link.x->y.headroom: Bifrost loses packets with 2MB for a link with 2504.783kB under way; expected at least \"2756.321kB\"",
         ),
         (
             "pfc_slot = \"100us\"\n",
@@ -554,11 +554,11 @@ fn links_with_bifrost() {
     }
     // At 10 Tbps a quantum takes 51.2 ps, and 65,535 of them 3.36 us.
     let fast = long.replace("pfc =", "rate = \"9990Gbps\"\npfc =");
-    let text = format!("{start}{nodes}{host_links}{fast}{flow}").replace("100MB", "100GB");
+    let text = format!("{start}{nodes}{host_links}{fast}{flow}").replace("\"100MB\"", "\"100GB\"\nint = false");
     check(
         &text,
         &[
-            "link.x->y.pfc_slot: a PFC frame cannot say a pause of 10us at 9.99Tbps; expected more than zero and less than",
+            "link.x->y.pfc_slot: a PFC frame cannot say a pause of 10us at 9990Gbps; expected more than zero and less than",
         ],
     );
 }
