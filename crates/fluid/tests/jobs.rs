@@ -48,7 +48,7 @@ fn one_by_one(spec: NetworkSpec, messages: &[u64]) -> Delta {
         let (from, to) = ((turn % 2) as u32, ((turn + 1) % 2) as u32);
         paths.cost(from, to, *bytes).expect("a path").last
     };
-    messages.iter().enumerate().map(cost).fold(Delta::ZERO, |all, one| all + one)
+    messages.iter().enumerate().map(cost).fold(Delta::ZERO, |all, cost| all + cost)
 }
 
 /// A message alone takes what it takes in the empty network, whether its queue pair begins with it or has slept.

@@ -119,8 +119,8 @@ fn messages_use_the_interfaces_that_a_file_names() {
     };
     let beyond = refused(&of("beyond", &[0, 4], ""));
     assert!(beyond.contains("rank 0 sends by interface 4, but its host has 4 NIC ports"), "{beyond}");
-    let one = refused(&single.replace("[[job]]\n", "[[job]]\nport = \"rank\"\n"));
-    assert!(one.starts_with("bad.toml:") && one.contains(".port: its hosts have one NIC port each"), "{one}");
+    let lone = refused(&single.replace("[[job]]\n", "[[job]]\nport = \"rank\"\n"));
+    assert!(lone.starts_with("bad.toml:") && lone.contains(".port: its hosts have one NIC port each"), "{lone}");
     let plan = refused(&format!("{RAILS}{MODEL}port = \"file\"\n"));
     assert!(plan.contains(".port: the job has no file that names interfaces; expected \"bond\""), "{plan}");
 }

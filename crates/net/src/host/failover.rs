@@ -8,7 +8,7 @@
 use super::nic::{Flows, Nic, Place};
 use super::sender::{After, Senders};
 use super::{Host, Hosts};
-use crate::ids::{FlowId, HostId, HostNumber, SenderId, Table};
+use crate::ids::{FlowId, HostId, HostNumber, SenderId};
 use crate::part_context::PartContext;
 use farloop_units::Time;
 use std::collections::BTreeMap;
@@ -72,25 +72,6 @@ pub(crate) fn on_routes_change(all: &mut Hosts, cx: &mut PartContext) {
         senders.set_port(&network, sender, network.nics.place(new));
         hosts[ids[&new]].settle::<false>(cx, senders, After::Changed(sender));
     }
-}
-
-/// Brings answers that a timer at the NIC port `id` has caused to the port that their flow uses now: the timer may have been set before the
-/// flow moved there. Returns the port.
-pub(super) fn move_answers<'a>(
-    cx: &PartContext,
-    hosts: &'a mut Table<HostId, Host>,
-    id: HostId,
-    flow: FlowId,
-) -> &'a mut Host {
-    let place = cx.network.nics.place(hosts[id].number);
-    let now = if hosts[id].moves { cx.network.place_by(cx.routing, flow) } else { place };
-    if now == place {
-        return &mut hosts[id];
-    }
-    let answers = std::mem::take(&mut hosts[id].host_cx.outgoing);
-    let home = &mut hosts[HostId(id.0 - u32::from(place) + u32::from(now))];
-    home.host_cx.outgoing.extend(answers);
-    home
 }
 
 impl Host {

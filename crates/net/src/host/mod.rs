@@ -360,7 +360,7 @@ impl Hosts {
                 }
                 Side::Receiver => {
                     receivers.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
-                    failover::move_answers(cx, hosts, id, entry.flow).post::<false>(cx, senders);
+                    Hosts::move_answers(cx, hosts, id, entry.flow).post::<false>(cx, senders);
                 }
                 Side::Host => {
                     credit::on_timer(cx, &mut host.host_cx, entry.at);
@@ -373,6 +373,25 @@ impl Hosts {
             Some(at) => cx.calendar.set(event, at),
             None => cx.calendar.cancel(event),
         }
+    }
+
+    /// Brings answers that a timer at the NIC port `id` has caused to the port that their flow uses now, and returns it: the flow may have
+    /// moved since the timer was set.
+    fn move_answers<'a>(
+        cx: &PartContext,
+        hosts: &'a mut Table<HostId, Host>,
+        id: HostId,
+        flow: FlowId,
+    ) -> &'a mut Host {
+        let place = cx.network.nics.place(hosts[id].number);
+        let now = if hosts[id].moves { cx.network.place_by(cx.routing, flow) } else { place };
+        if now == place {
+            return &mut hosts[id];
+        }
+        let answers = std::mem::take(&mut hosts[id].host_cx.outgoing);
+        let home = &mut hosts[HostId(id.0 - u32::from(place) + u32::from(now))];
+        home.host_cx.outgoing.extend(answers);
+        home
     }
 
     /// The flow whose timer is the next one of a host.

@@ -13,7 +13,7 @@ use super::departure::Departure;
 use super::endpoint::{Endpoint, answer};
 use super::host_context::HostContext;
 use super::message_order::MessageOrder;
-use super::nic::{Nic, Place};
+use super::nic::Place;
 use super::paced::Positions;
 use super::rdma::GoBackN;
 use super::sender_state::SenderState;
@@ -341,11 +341,6 @@ impl Senders {
     /// The state of a flow that has begun and is not over.
     pub fn state_now(&self, flow: FlowId) -> Option<&SenderState> {
         self.sender_now(flow).map(|id| &self.states[id])
-    }
-
-    /// Takes a flow that is over out of its NIC's queues.
-    pub fn leave(&mut self, nic: &mut Nic, id: SenderId, place: Place, data_class: usize) {
-        nic.forget(&mut self.positions, id, place, data_class);
     }
 
     #[inline(never)]

@@ -173,7 +173,8 @@ impl Topology {
         Ok(network)
     }
 
-    /// Gives flows NIC ports by which their packets arrive, where hosts have several. The last ones are queue pairs, whose jobs choose `ports`.
+    /// Gives flows NIC ports by which their packets arrive, where hosts have several. The last ones are queue pairs, whose jobs choose
+    /// `ports`.
     fn pin(&self, flows: &mut [FlowSpec], bond: Bond, labels: &Labels, ports: &[Option<u32>]) {
         if self.nics.are_single() {
             return;

@@ -386,11 +386,8 @@ impl SelectiveRepeat {
                 self.lose(number, limit, PacketLossKind::Overtaken, None, false);
             }
         }
-        let mut meaning = Meaning::default();
-        if self.losses.len() > before {
-            meaning.loss = self.event(now, LossKind::FastRetransmit);
-        }
-        meaning
+        let is_lost = self.losses.len() > before;
+        Meaning { loss: if is_lost { self.event(now, LossKind::FastRetransmit) } else { None }, ..Meaning::default() }
     }
 
     /// The application of a flow of `limit` bytes stops: the payload of the flow that was sent, and whether all that was sent is delivered.

@@ -3,12 +3,18 @@
 use super::Senders;
 use crate::host::endpoint::Endpoint;
 use crate::host::multipath::Planes;
+use crate::host::nic::{Nic, Place};
 use crate::host::sender_state::SenderState;
 use crate::ids::{FlowId, HostNumber, SenderId};
 use crate::part_context::PartContext;
 use farloop_network::Network;
 
 impl Senders {
+    /// Takes a flow that is over out of its NIC's queues.
+    pub fn leave(&mut self, nic: &mut Nic, id: SenderId, place: Place, data_class: usize) {
+        nic.forget(&mut self.positions, id, place, data_class);
+    }
+
     /// Where packets of a flow go, and which.
     pub fn heads(&self, id: SenderId) -> (FlowId, HostNumber) {
         (self.states[id].flow, self.states[id].dst)
