@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop.errors import FarloopError
 from farloop.results import fields
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "jobs" / "sites.toml"
@@ -42,7 +41,7 @@ def test_tables_of_jobs_are_those_of_packets():
 def test_iterations_take_as_long_as_with_packets(algorithm: str):
     packets, rates = run(algorithm, "packets"), run(algorithm, "fluid")
     error = abs(time_of_iteration(rates) / time_of_iteration(packets) - 1)
-    assert error <= 0.02
+    assert error <= 0.05
     bound = rates.summary["error"]["iteration_time"]
     assert bound["flows"] == 1 and error <= bound["bound"]
     assert "the time of an iteration against packets" in str(rates)
@@ -58,6 +57,6 @@ def test_far_sites_take_longer_by_rates_too():
 
 def test_max_min_rates_carry_no_jobs():
     with pytest.raises(
-        FarloopError, match=r'sites\.toml:\d+: job: with gear = "max-min", .* no messages of jobs; expected'
+        farloop.ScenarioError, match=r'sites\.toml:\d+: job: with gear = "max-min", .* no messages of jobs; expected'
     ):
         run("hpcc", "max-min")
