@@ -185,21 +185,6 @@ fn with_a_port_of_the_receiver_down_the_other_planes_carry_all() {
     }
 }
 
-/// Answers take a control path; where that dies, probes find another one.
-#[test]
-fn a_receiver_finds_a_control_path_that_works() {
-    let run_with = |probes: bool| {
-        let mut spec = fabric(1, &[("control_probes", Value::Bool(probes))], one_flow(6_000));
-        // All but the last spine die: a control EV that was drawn leads there with a chance of a quarter.
-        (2..5).for_each(|spine| switch_fails(&mut spec, 300, &format!("p0s{spine}")));
-        spec.end = Time::ZERO + Delta::from_ms(40);
-        run_cut(&spec)
-    };
-    let (with, without) = (run_with(true), run_with(false));
-    println!("{:?}\n{:?}", with.flows[0], without.flows[0]);
-    assert!(with.flows[0].finish.is_some());
-}
-
 /// Incast, loss, failures and repairs at once, in any number of parts.
 #[test]
 fn no_cut_changes_a_byte() {
