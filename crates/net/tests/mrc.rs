@@ -119,14 +119,6 @@ fn a_dead_switch_costs_a_window_with_states_and_an_eighth_without() {
     };
     let healthy = took(&run(&fabric(2, &[], one_flow(8_000))));
     let (with, without) = (run_with(true), run_with(false));
-    println!(
-        "{healthy} {} {} lost {} {}",
-        took(&with),
-        took(&without),
-        with.flows[0].dropped,
-        without.flows[0].dropped
-    );
-    println!("{:?} {:?}", with.flows[0].counts, without.flows[0].counts);
     assert!(with.flows[0].dropped < 60, "{} lost", with.flows[0].dropped);
     assert!(without.flows[0].dropped > 500, "{} lost", without.flows[0].dropped);
     assert!(took(&with) < healthy.mul_f64(1.15), "{} after {healthy}", took(&with));
