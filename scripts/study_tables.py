@@ -124,6 +124,8 @@ def draw(picture: Mapping[str, Any], text: str) -> None:
                 ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
+            if "ticks" in picture:
+                ax.set_xticks(picture["ticks"])
             ax.grid(alpha=0.3)
             if column == 0:
                 ax.set_ylabel(picture["y"][line])

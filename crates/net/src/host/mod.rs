@@ -385,12 +385,10 @@ impl Hosts {
     ) -> &'a mut Host {
         let place = cx.network.nics.place(hosts[id].number);
         let now = if hosts[id].moves { cx.network.place_by(cx.routing, flow) } else { place };
-        if now == place {
-            return &mut hosts[id];
-        }
         let answers = std::mem::take(&mut hosts[id].host_cx.outgoing);
         let home = &mut hosts[HostId(id.0 - u32::from(place) + u32::from(now))];
-        home.host_cx.outgoing.extend(answers);
+        debug_assert!(home.host_cx.outgoing.is_empty(), "answers are posted at once");
+        home.host_cx.outgoing = answers;
         home
     }
 
