@@ -274,7 +274,8 @@ impl Link {
 
     /// Picoseconds until it has sent so many bytes in all, at the rate at which what waits leaves; counted up to now.
     pub fn time_until_sent(&self, bytes: f64) -> f64 {
-        (bytes - self.counters.sent) * self.time_per_byte
+        // Behind a pause what rounding has left of the last byte would wait for ever.
+        if self.counters.queue > 0.0 { (bytes - self.counters.sent) * self.time_per_byte } else { 0.0 }
     }
 
     /// Returns true if its queue grows, and its switch wants to know.

@@ -86,8 +86,8 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
             &["rates.toml:4: flow.class: ", "several data classes"],
         ),
         (
-            "[[job]]\nmodel = \"llama3-8b\"\nhosts = [\"s1\", \"d1\"]\ndata = 2\n",
-            &["rates.toml:4: job: ", "expected no [[job]]"],
+            "[[job]]\nmodel = \"llama3-8b\"\nhosts = [\"s1\", \"d1\"]\ndata = 2\nclass = 1\n",
+            &["rates.toml:4: job: ", "share links with another data class", "expected one class"],
         ),
         (
             "[algorithm.pcn]\n",
