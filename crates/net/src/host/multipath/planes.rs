@@ -184,7 +184,7 @@ impl MultipathSender {
         let usable = (0..places).filter(|plane| down >> plane & 1 == 0);
         let open = |plane: &u8| self.mrc.as_ref().is_some_and(|mrc| mrc.closed >> plane & 1 == 0);
         // By the last plane, which begins with the least chance of having had the last packet.
-        let plane = usable.clone().rev().find(open).or(usable.clone().last());
+        let plane = usable.clone().rev().find(open).or(usable.clone().next_back());
         if let Some(plane) = plane.filter(|_| asks) {
             let entropy = self.any_good(plane, random);
             probes.push(Probe { plane, entropy, reliability: true });
