@@ -117,8 +117,8 @@ FAULTS = (
         (
             (
                 "crates/network/src/headroom.rs",
-                "        pauses.then(|| pfc.headroom.unwrap_or_else(computed))",
-                "        pauses.then(|| pfc.headroom.unwrap_or_else(computed)).map(|_| Bytes::ZERO)",
+                "            (_, None) => pfc.headroom.unwrap_or_else(computed),",
+                "            (_, None) => pfc.headroom.unwrap_or_else(computed).min(Bytes::ZERO),",
             ),
         ),
     ),
