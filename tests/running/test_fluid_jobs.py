@@ -55,6 +55,13 @@ def test_far_sites_take_longer_by_rates_too():
     assert time_of_iteration(rates) > 1.2 * time_of_iteration(run("dctcp", "fluid"))
 
 
+def test_runs_of_an_error_end_where_queue_pairs_wait_behind_pauses():
+    """DCQCN fills the switches' buffers: once a queue pair had its ACKs at the time of its look, and its run went on for ever."""
+    packets, rates = (run("dcqcn", gear, network__wan_delay="500us") for gear in ("packets", "fluid"))
+    error = abs(time_of_iteration(rates) / time_of_iteration(packets) - 1)
+    assert error <= rates.summary["error"]["iteration_time"]["bound"]
+
+
 def test_max_min_rates_carry_no_jobs():
     with pytest.raises(
         farloop.ScenarioError, match=r'sites\.toml:\d+: job: with gear = "max-min", .* no messages of jobs; expected'
