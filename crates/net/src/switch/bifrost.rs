@@ -21,7 +21,7 @@
 //! - c may be negative there. A pause cannot take back what was granted before, so here it is zero then, and F stays what may come.
 //! - Frames come late by a packet that is being sent, and a packet that has been begun is ended: bytes *leak* (Section IV-D). There the
 //!   next slots deduct them from what they grant, where they can. Here Δ has room for what leaks at the first pause. Each pause is longer
-//!   by the time of what leaks at it ([`BifrostSpec::margin`](farloop_network::spec::BifrostSpec)), so that nothing leaks from slot to slot.
+//!   by the time of what leaks at it ([`BifrostSpec::margin`](farloop_network::spec::BifrostSpec)), so that nothing leaks later.
 //! - A port at rest (nothing waits, nothing came, all may come) has no slots until a packet comes.
 //!
 //! Nothing here knows packets or ports: a law is numbers.
