@@ -198,3 +198,20 @@ fn no_cut_changes_a_byte() {
         assert!(result.totals.trimmed_delivered > 0 && result.totals.drops[Cause::LinkDown] > 0);
     }
 }
+
+/// All spines but one die: three of four EVs lead nowhere, those of answers too. Only by probes a receiver finds one that works, and the
+/// reliability probes of a sender that hears nothing give it the occasion.
+#[test]
+fn a_receiver_finds_a_control_path_that_works() {
+    let delivered = |probes: bool, seed: u64| {
+        let mut spec = fabric(1, &[("control_probes", Value::Bool(probes))], one_flow(6_000));
+        (2..5).for_each(|spine| switch_fails(&mut spec, 300, &format!("p0s{spine}")));
+        (spec.seed, spec.end) = (seed, Time::ZERO + Delta::from_ms(60));
+        let result = if probes && seed == 1 { run_cut(&spec) } else { run(&spec) };
+        result.flows[0].delivered.get() / PACKET
+    };
+    let (with, without): (Vec<u64>, Vec<u64>) =
+        (1..=4).map(|seed| (delivered(true, seed), delivered(false, seed))).unzip();
+    assert_eq!(with, [6_000; 4]);
+    assert!(without.iter().any(|packets| *packets < 300), "a control EV stays dead: {without:?}");
+}

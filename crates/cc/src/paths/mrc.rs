@@ -50,8 +50,8 @@ farloop_units::params! {
         port_status: bool = true;
         /// Time after such news until the plane is left, or used again (open: the paper sees a few seconds with one NIC; ours: at once).
         remap_time: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(100);
-        /// A receiver looks for a control EV that works by a probe in each round trip in which data arrives (the paper, §2.4); false: it
-        /// keeps those that it has drawn.
+        /// A receiver looks for a control EV that works by a probe in each round trip in which data or a reliability probe arrives (the
+        /// paper, §2.4); false: it keeps those that it has drawn.
         control_probes: bool = true;
         /// Window penalty, Rcv_Cwnd_Pend, that receivers put into each SACK (MRC 1.0: 0 to 127, as the receiver sees fit: 0).
         penalty: u8 = 0, in 0 => 127;

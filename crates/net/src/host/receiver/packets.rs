@@ -53,12 +53,7 @@ impl Receivers {
         if let Some(mrc) = &mut state.mrc {
             back.reflected = Some((mrc.reflect(packet.entropy(), host_cx.down), mrc.ev(host_cx.plane)));
             let (trimmed, nacks) = (packet.kind == PacketKind::Trimmed, mrc.trim_nacks);
-            if let Some(entropy) = mrc.probe(cx.now, &mut host_cx.random) {
-                let class = cx.packets[slot].class.max(DATA);
-                let probe = probing::request(cx, flow, (class, back.dst), true, (host_cx.plane, entropy));
-                let own = cx.inject(probe);
-                host_cx.outgoing.push(own);
-            }
+            probe_control_path(cx, host_cx, mrc, slot, back.dst);
             if trimmed && !nacks {
                 return cx.packets.remove(slot);
             }
@@ -139,8 +134,11 @@ impl Receivers {
         };
         let mut back = Back::from_receiver(&self.states[id]);
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return cx.packets.remove(slot) };
-        let mrc = state.mrc.as_ref();
-        back.reflected = mrc.map(|mrc| (mrc.reflect(cx.packets[slot].entropy(), host_cx.down), mrc.ev(host_cx.plane)));
+        if let Some(mrc) = &mut state.mrc {
+            // The sender may hear nothing because the control path is dead.
+            probe_control_path(cx, host_cx, mrc, slot, back.dst);
+            back.reflected = Some((mrc.reflect(cx.packets[slot].entropy(), host_cx.down), mrc.ev(host_cx.plane)));
+        }
         let end = state.in_order();
         let received = state.answer(end.saturating_sub(1));
         // It answers no packet.
@@ -189,6 +187,21 @@ impl Receivers {
         }
         self.arm_blocks(cx, host_cx, id);
     }
+}
+
+/// Something came from the source of a flow, whose address is `dst`: looks for a control path that works, once in a round-trip time.
+fn probe_control_path(
+    cx: &mut PartContext,
+    host_cx: &mut HostContext,
+    mrc: &mut MrcReceiver,
+    slot: Slot,
+    dst: HostNumber,
+) {
+    let Some(entropy) = mrc.probe(cx.now, &mut host_cx.random) else { return };
+    let (flow, class) = (cx.packets[slot].flow, cx.packets[slot].class.max(DATA));
+    let probe = probing::request(cx, flow, (class, dst), true, (host_cx.plane, entropy));
+    let own = cx.inject(probe);
+    host_cx.outgoing.push(own);
 }
 
 /// The part of a receiver for senders that choose paths by `mrc`.
