@@ -239,7 +239,7 @@ impl<'a> Engine<'a> {
 
     /// Returns true if no flow is in motion and none will start.
     pub fn is_idle(&self) -> bool {
-        self.starts.is_empty() && self.free.len() == self.flows.len() && self.ranks.next().is_none()
+        self.starts.is_empty() && self.free.len() == self.flows.len() && self.ranks.chores.next().is_none()
     }
 
     fn handle(&mut self, event: u32, now: f64) {

@@ -40,7 +40,7 @@ fn end(result: &RunResult) -> Time {
     result.ranks.iter().map(|row| row.end).max().expect("ranks that are done")
 }
 
-/// What the messages take one after the other, each alone in the network.
+/// The time of the messages one after the other, each alone in the network.
 fn one_by_one(spec: NetworkSpec, messages: &[u64]) -> Delta {
     let network = Network::build(spec, &mut || true).expect("a network");
     let paths = network.message_paths(0);

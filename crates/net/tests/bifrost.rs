@@ -29,13 +29,13 @@ fn two_sites(pfc: LinkPfc, buffer: u64, xoff: u64, end: Delta) -> NetworkSpec {
         pfc: Some(PfcSpec::plain(XoffSpec::Static(Bytes::new(xoff)), Bytes::new(3076))),
         ..plain_switch()
     };
-    let there = |node: NodeSpec| NodeSpec { datacenter: Some(1), ..node };
+    let in_second = |node: NodeSpec| NodeSpec { datacenter: Some(1), ..node };
     let nodes = vec![
         switch("s0", SwitchSpec { buffer: Bytes::new(1 << 30), ..lossless.clone() }),
-        there(switch("s1", lossless)),
+        in_second(switch("s1", lossless)),
         host("h"),
-        there(host("d")),
-        there(host("l")),
+        in_second(host("d")),
+        in_second(host("l")),
     ];
     let links = vec![
         LinkSpec { pfc, ..link(0, 1, RATE, DELAY) },

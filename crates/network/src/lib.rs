@@ -14,6 +14,7 @@
 //! | [`flows`], [`flow_dependencies`], [`queue_pairs`] | the flows, those that wait for others, those that carry messages of jobs |
 //! | [`path`], [`code`] | closed forms over a path; packets of flows with blocks |
 //! | [`recorded`] | the objects with series |
+//! | [`chores`] | actions of the ranks of jobs at times that are known |
 //! | [`meter`] | where the time of the ranks of jobs goes, and their interfaces to scale-up domains |
 //! | [`result`], [`limits`], [`starts`], [`limit_groups`] | rows of a result, and what sums them up |
 //!
@@ -21,6 +22,7 @@
 
 mod build;
 mod check;
+pub mod chores;
 mod drops;
 mod headroom;
 pub mod ids;

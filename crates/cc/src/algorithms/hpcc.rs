@@ -105,7 +105,7 @@ struct Answer {
     due: Due,
 }
 
-/// What is still to be computed of an [`Answer`].
+/// The part of an [`Answer`] that is still to be computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,

@@ -1,8 +1,8 @@
-//! What ranks do when it is due, and the messages that they send.
+//! Chores of ranks, done when they are due, and the messages that ranks send.
 
 use crate::engine::{CHORES, Engine};
-use crate::jobs::ranks::Chore;
 use farloop_job::{Input, Message, Output, Work};
+use farloop_network::chores::Chore;
 use farloop_units::Time;
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ impl Engine<'_> {
     /// All of a message that was sent then is there at a time from now on.
     pub(crate) fn receive(&mut self, (job, to): (u32, u32), message: Message, sent: Time, at: Time) {
         let place = self.ranks.place(job, to);
-        self.ranks.set(at, place, Chore::Received(message, sent));
+        self.ranks.chores.set(at, place, Chore::Received(message, sent));
         self.schedule_chores();
     }
 
     /// Waits for the next chore.
     pub(crate) fn schedule_chores(&mut self) {
-        match self.ranks.next() {
+        match self.ranks.chores.next() {
             Some(at) => self.calendar.set(CHORES, at),
             None => self.calendar.cancel(CHORES),
         }
@@ -24,12 +24,9 @@ impl Engine<'_> {
 
     /// Does all that ranks have to do now.
     pub(crate) fn do_chores(&mut self, now: Time) {
-        while let Some((rank, chore)) = self.ranks.take_due(now) {
-            match chore {
-                Chore::Start => self.run_rank(rank, Input::Start, None, now),
-                Chore::Timer(operation) => self.run_rank(rank, Input::Timer(operation), None, now),
-                Chore::Received(message, sent) => self.run_rank(rank, Input::Received(message), Some(sent), now),
-            }
+        while let Some((rank, chore)) = self.ranks.chores.take_due(now) {
+            let (input, sent) = chore.input();
+            self.run_rank(rank, input, sent, now);
         }
         self.schedule_chores();
     }
@@ -52,7 +49,7 @@ impl Engine<'_> {
                         if let Work::Compute(_) = of.work {
                             self.ranks.running[place as usize].meter.computes(now, operation, of.phase);
                         }
-                        self.ranks.set(now.saturating_add(after), place, Chore::Timer(operation));
+                        self.ranks.chores.set(now.saturating_add(after), place, Chore::Timer(operation));
                     }
                     Output::Send { to, message } => {
                         inputs.push_back((Input::Sent(message.operation), None));

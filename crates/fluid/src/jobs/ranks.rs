@@ -2,46 +2,10 @@
 
 use farloop_job::{Message, Output, Rank};
 use farloop_network::Network;
+use farloop_network::chores::{Chore, Chores};
 use farloop_network::meter::{DomainInterface, Meter};
 use farloop_network::result::RankRow;
 use farloop_units::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// An action of a rank at a time that is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Chore {
-    Start,
-    Timer(u32),
-    /// All of a message is there, sent then.
-    Received(Message, Time),
-}
-
-/// A chore, ordered by time, then as they were set.
-struct Entry {
-    at: Time,
-    order: u64,
-    /// Place in [`Ranks::running`].
-    rank: u32,
-    chore: Chore,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
 
 /// A rank that runs.
 pub(crate) struct Running {
@@ -58,8 +22,7 @@ pub(crate) struct Ranks {
     pub running: Vec<Running>,
     /// By job: the place of its first rank.
     first: Vec<u32>,
-    chores: BinaryHeap<Reverse<Entry>>,
-    set: u64,
+    pub chores: Chores,
     pub out: Vec<Output>,
 }
 
@@ -74,21 +37,10 @@ impl Ranks {
                 let (meter, domain) = (Meter::new(job.start), DomainInterface::default());
                 let place = ranks.running.len() as u32;
                 ranks.running.push(Running { job: number, rank, program, meter, domain });
-                ranks.set(job.start, place, Chore::Start);
+                ranks.chores.set(job.start, place, Chore::Start);
             }
         }
         ranks
-    }
-
-    /// When the next chore is due.
-    pub fn next(&self) -> Option<Time> {
-        self.chores.peek().map(|Reverse(entry)| entry.at)
-    }
-
-    /// A rank has something to do at a time.
-    pub fn set(&mut self, at: Time, rank: u32, chore: Chore) {
-        self.set += 1;
-        self.chores.push(Reverse(Entry { at, order: self.set, rank, chore }));
     }
 
     /// Place of a rank of a job.
@@ -109,13 +61,7 @@ impl Ranks {
         let other = self.place(job, to);
         let departs = self.running[place as usize].domain.send(now, message.bytes, level);
         let (_, at) = self.running[other as usize].domain.receive(departs, message.bytes, level);
-        self.set(at, other, Chore::Received(message, now));
-    }
-
-    /// Takes what is next, if that is due: a rank, and what it does.
-    pub fn take_due(&mut self, now: Time) -> Option<(u32, Chore)> {
-        self.next().filter(|at| *at <= now)?;
-        self.chores.pop().map(|Reverse(Entry { rank, chore, .. })| (rank, chore))
+        self.chores.set(at, other, Chore::Received(message, now));
     }
 
     /// The rows of the iterations that are over, by job, rank and iteration.

@@ -14,13 +14,13 @@ use crate::partition::Partition;
 use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
 use farloop_network::Network;
+use farloop_network::chores::{Chore, Chores};
 use farloop_network::meter::{DomainInterface, Meter};
 use farloop_network::queue_pairs::{QueuePair, stream_bytes};
 use farloop_network::result::RankRow;
 use farloop_units::Time;
 use path::{JobPath, PathLog, Way};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Where a message ends in the stream of its queue pair, and when it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,41 +29,6 @@ pub(crate) struct Boundary {
     pub end: u64,
     pub sent: Time,
     pub message: Message,
-}
-
-/// An action of a rank at a time that is known.
-#[derive(Clone, Copy, Debug)]
-enum Chore {
-    Start,
-    Timer(u32),
-    /// A message has come by the scale-up domain, sent then.
-    Received(Message, Time),
-}
-
-/// A chore, ordered by time, then as they were set.
-struct Entry {
-    at: Time,
-    order: u64,
-    /// Place in [`Ranks::ranks`].
-    rank: u32,
-    chore: Chore,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
 }
 
 /// A rank that runs.
@@ -83,8 +48,7 @@ pub(crate) struct Ranks {
     /// By job and rank: its place in `ranks`, where the part has it.
     places: BTreeMap<(u32, u32), u32>,
     /// By host; empty where the part has no ranks.
-    chores: Vec<BinaryHeap<Reverse<Entry>>>,
-    set: u64,
+    chores: Vec<Chores>,
     /// By queue pair: bytes sent into it.
     streams: BTreeMap<FlowId, u64>,
     /// By queue pair: the messages that are not all there.
@@ -126,7 +90,7 @@ impl Ranks {
         if network.jobs.is_empty() {
             return;
         }
-        self.chores = hosts.iter().map(|_| BinaryHeap::new()).collect();
+        self.chores = hosts.iter().map(|_| Chores::default()).collect();
         // The first port of a host comes first.
         let mut own: BTreeMap<u32, usize> = BTreeMap::new();
         hosts.iter().enumerate().for_each(|(at, (node, _))| _ = own.entry(*node).or_insert(at));
@@ -185,12 +149,11 @@ impl Ranks {
         if self.ranks.is_empty() {
             return None;
         }
-        self.chores[host.index()].peek().map(|Reverse(entry)| entry.at)
+        self.chores[host.index()].next()
     }
 
     fn set(&mut self, cx: &mut PartContext, host: HostId, at: Time, rank: u32, chore: Chore) {
-        self.set += 1;
-        self.chores[host.index()].push(Reverse(Entry { at, order: self.set, rank, chore }));
+        self.chores[host.index()].set(at, rank, chore);
         let event = cx.events.agenda(host);
         if cx.calendar.time_of(event).is_none_or(|due| due > at) {
             cx.calendar.set(event, at);
@@ -206,17 +169,9 @@ impl Ranks {
         for flow in arrived {
             self.deliver_messages(cx, flow, receivers, posted);
         }
-        while self.chores[host.index()].peek().is_some_and(|Reverse(entry)| entry.at <= cx.now) {
-            let Some(Reverse(entry)) = self.chores[host.index()].pop() else { return };
-            match entry.chore {
-                Chore::Start => self.handle(cx, entry.rank, Input::Start, None, receivers, posted),
-                Chore::Timer(operation) => {
-                    self.handle(cx, entry.rank, Input::Timer(operation), None, receivers, posted);
-                }
-                Chore::Received(message, sent) => {
-                    self.handle(cx, entry.rank, Input::Received(message), Some(sent), receivers, posted);
-                }
-            }
+        while let Some((rank, chore)) = self.chores[host.index()].take_due(cx.now) {
+            let (input, sent) = chore.input();
+            self.handle(cx, rank, input, sent, receivers, posted);
         }
     }
 

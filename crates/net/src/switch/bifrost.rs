@@ -16,7 +16,7 @@
 //! Theorem 1: Δ + R_s·T ≤ L + F ≤ H, if H ≥ Δ + 2·R_s·T and no more leaves than the link brings. So nothing is lost (F ≥ 0), and what waits
 //! never runs out (F ≤ Δ + R_s·T). Every run checks it ([`Record`]).
 //!
-//! What the source leaves open:
+//! The source leaves open:
 //!
 //! - c may be negative there. A pause cannot take back what was granted before, so here it is zero then, and F stays what may come.
 //! - Frames come late by a packet that is being sent, and a packet that has been begun is ended: bytes *leak* (Section IV-D). There the
@@ -29,7 +29,7 @@
 use farloop_network::spec::{BifrostSpec, DATA_CLASSES};
 use farloop_units::{Bytes, Delta, Time};
 
-/// What a port did, for the check of the theorem.
+/// Faults of a port, counted for the check of the theorem.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Record {
     /// Slots in which more or less was under way than the theorem allows.
@@ -38,7 +38,7 @@ pub(crate) struct Record {
     pub leaked: u64,
 }
 
-/// Of one class.
+/// The state of one class.
 #[derive(Clone, Copy, Debug)]
 struct ClassState {
     /// F: what may still come.

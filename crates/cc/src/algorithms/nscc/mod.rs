@@ -267,7 +267,7 @@ pub struct NsccSender {
     to_ignore: u64,
     ignored: u64,
     trimmed: bool,
-    /// What the receiver asked for last, and the window before its first request (15).
+    /// The penalty that the receiver asked for last, and the window before its first request (15).
     penalty: u8,
     before_penalty: Option<u64>,
 }

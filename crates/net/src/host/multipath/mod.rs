@@ -7,7 +7,7 @@
 //! | [`code`] | blocks of data and repair packets, of which any n are enough |
 //! | [`entries`] | times at which packets enter the queue of their host |
 //! | [`wire`] | contents of ACKs, in notes |
-//! | [`mrc`] | what the chooser `mrc` adds at both ends |
+//! | [`mrc`] | additions of the chooser `mrc` at both ends |
 //!
 //! ```text
 //!                next                    ACK or SACK of it

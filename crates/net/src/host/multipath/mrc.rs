@@ -1,4 +1,4 @@
-//! What `mrc` adds to multipath endpoints: probes, control paths that work, and planes that are left (MRC 1.0; `spec/mrc.md`).
+//! Additions of `mrc` to multipath endpoints: probes, control paths that work, and planes that are left (MRC 1.0; `spec/mrc.md`).
 //!
 //! A sender probes EVs that it takes for dead. After a silence it asks the receiver what has arrived. It leaves planes without an EV in
 //! use, and those whose port is down at the other end. A receiver sends its answers by one EV in each plane, which it looks for by probes.

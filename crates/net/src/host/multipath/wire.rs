@@ -65,7 +65,7 @@ impl Received {
     }
 }
 
-/// What an answer carries where its own path is not that of the data (`mrc`): a note of its own.
+/// The note of an answer whose path is not that of the data (`mrc`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Reflected {
     /// The entropy value of the packet that is answered.
