@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 ALGORITHM = "mrc"
 HEALTHY, STEPS, HALF = "healthy", "NIC links fail one by one", "four NIC links fail at once"
 SPINE, LEAF, LINKS, LOSSY = "T1 dead", "T0 dead", "twenty T0-T1 links, eight at once", "a link loses 20 %, 16 EVs"
-STILL, DEAF, SINGLE = f"{SPINE}, without states", f"{LOSSY}, without states", f"{LEAF}, one plane"
+SPINE_STATELESS, LOSSY_STATELESS, LEAF_OF_ONE_PLANE = (
+    f"{SPINE}, without states",
+    f"{LOSSY}, without states",
+    f"{LEAF}, one plane",
+)
 FAILURE = 1e-3
 """When the first part fails, in seconds."""
 MS = 1e-3
@@ -107,9 +111,9 @@ def _judge_paths(judging: Judging) -> Finding:
 
 def measure_controls(judging: Judging) -> None:
     """Keeps what the negative controls lose, in packets and in Gbps: ours, no statements of the paper."""
-    for case in (SPINE, STILL, LOSSY, DEAF):
+    for case in (SPINE, SPINE_STATELESS, LOSSY, LOSSY_STATELESS):
         judging.measure(lambda run, case=case: {f"{case}: packets lost": lost_packets(run)}, judging.find(_need(case)))
-    for case in (LEAF, SINGLE):
+    for case in (LEAF, LEAF_OF_ONE_PLANE):
         judging.measure(
             lambda run, case=case: {f"{case}: Gbps at the end": rate(run, run.duration - 2 * MS, run.duration) / 1e9},
             judging.find(_need(case)),
