@@ -35,10 +35,13 @@ impl Engine<'_> {
         let some = reported.acked - flow.acked;
         if some >= flow.mss * flow.framing * 0.999 || (some > 0.0 && flow.is_drained() && reported.acked >= flow.sent) {
             self.tell_acks(&mut flow, &reported, rtt, until);
-            // ACKs come back at the rate at which they came since the last look, and for no more than its link carries: all that a queue
-            // pair waited for may come at the time of its look.
-            let rate = (reported.acked - flow.acked) / (until - flow.looked) / BYTES_PER_PS;
-            acks = (rate.min(flow.line_rate as f64) * flow.ack_share) as i64;
+            // ACKs come back at the rate at which they came since the last look. In less than a packet's time no rate is measured: all that
+            // a queue pair waited for may come at once.
+            let packet_time = flow.mss * flow.framing / (flow.line_rate as f64 * BYTES_PER_PS);
+            let passed = until - flow.looked;
+            let measured = (reported.acked - flow.acked) / passed / BYTES_PER_PS;
+            let rate = if passed >= packet_time { measured } else { measured.min(flow.line_rate as f64) };
+            acks = (rate * flow.ack_share) as i64;
             flow.rtt = (until - reported.left).max(flow.base_rtt);
             flow.acked = reported.acked;
             flow.acked_left = reported.left;
