@@ -130,6 +130,7 @@ def test_goals_are_costs_of_which_half_is_twice_as_good():
     assert asked(goal="fairness").costs(measured) == {}
 
 
+@pytest.mark.long
 def test_what_cannot_be_had_is_no_candidate():
     candidates, excluded = answers.candidates_of(asked(can=["ecn"]))
     names = {candidate.algorithm for candidate in candidates}
@@ -152,6 +153,7 @@ def test_parameters_are_looked_for_around_what_the_scenario_has():
         assert scenario.override(settings).resolved, parameter.name
 
 
+@pytest.mark.long
 def test_every_algorithm_can_be_tuned_within_its_ranges():
     base = Scenario.from_text(SITES)
     for entry in farloop.algorithms():

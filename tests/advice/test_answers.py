@@ -12,6 +12,7 @@ from farloop.experiments import processes
 from farloop.scenario import Scenario
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_workers")
 def test_the_command_answers_goes_on_and_is_drawn_again(command):
     pytest.importorskip("optuna")
@@ -69,6 +70,7 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     assert (command.directory / "b" / "report.html").read_text("utf-8") == report
 
 
+@pytest.mark.long
 def test_where_nothing_holds_python_says_what_is_nearest(tmp_path, monkeypatch):
     pools, workers = [], []
 

@@ -123,6 +123,7 @@ def views(where):
     return {name: (where / name).read_bytes() for name in VIEWS}
 
 
+@pytest.mark.long
 def test_every_algorithm_is_in_every_scenario():
     whole = plan.plan(arena_names(), seeds="1")
     assert whole.algorithms == [entry["name"] for entry in catalogue.algorithms()]
@@ -275,6 +276,7 @@ def test_pictures_are_drawn_within_their_box():
     assert svg.curves({"intra": np.empty(0)}, 1.0, "") == svg.area(np.empty(0), 1.0, "") == ""
 
 
+@pytest.mark.long
 def test_the_command_says_where_and_who_is_first(command):
     place(command)
     done = command("arena", *CHOSEN, "--out", "a", "--quiet")
@@ -296,6 +298,7 @@ def test_the_command_says_where_and_who_is_first(command):
     assert done.returncode == 0, "an arena is an output like any other"
 
 
+@pytest.mark.long
 def test_scores_of_variations_by_other_definitions_are_left_out(command):
     place(command)
     done = command(
@@ -330,6 +333,7 @@ def test_scores_of_variations_by_other_definitions_are_left_out(command):
         assert ranked == {"dctcp": is_fragile}
 
 
+@pytest.mark.long
 def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
     assert [scenario_plan.name for scenario_plan in planned.scenario_plans] == [

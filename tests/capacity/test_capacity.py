@@ -339,6 +339,7 @@ def written(tmp_path_factory):
     return farloop.plan(place / "plan.toml", out=place / "out")
 
 
+@pytest.mark.long
 def test_the_answer_is_the_same_from_the_store_and_on_other_engines(written, tmp_path):
     again = farloop.plan(written.directory.parent / "plan.toml", out=written.directory.parent / "again")
     assert again.made == 0

@@ -91,6 +91,7 @@ def commands_of(group, above=()):
             yield " ".join((*above, name)), command
 
 
+@pytest.mark.long
 def test_examples_stand_at_the_end_and_are_parsed():
     """Each is a line that the command line takes; every command has one, those of groups as well."""
     root = get_command(app)

@@ -119,6 +119,7 @@ def test_another_schema_is_refused_in_a_line(command):
     )
 
 
+@pytest.mark.long
 def test_editors_check_studies_and_questions(command, tmp_path):
     root = Path(__file__).parents[2]
     schemas = {of: json.loads(command("schema", "--of", of).stdout) for of in ("study", "question")}

@@ -334,6 +334,7 @@ def taps_and_rules():
     return held, rules, [line.split(":")[1] for line in links.splitlines()]
 
 
+@pytest.mark.long
 def test_kills_at_any_time_leave_nothing():
     """While it starts, calibrates, runs programs, or moves frames between taps: no emulator, namespace, tap, rule or program is left."""
     words = ["emulate", str(EXAMPLE), *(w for s in SLOW for w in ("--set", s))]

@@ -151,6 +151,7 @@ def test_two_flows_of_1_and_30_ms_share_a_port(host, tmp_path):
     assert left(host) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("timestamps", "room"), [(True, 24), (False, 36)])
 def test_the_sender_lives_with_gaps_where_sack_takes_the_room(host, tmp_path, timestamps, room):
     """Reno into a short queue behind two ports that write: losses, and with them SACK blocks."""

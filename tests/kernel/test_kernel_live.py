@@ -266,6 +266,7 @@ def test_the_default_of_a_namespace_is_not_taken_away(host):
         namespace.close()
 
 
+@pytest.mark.long
 def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_path):
     """One arithmetic: every event of real connections, replayed by the cores in C, in Rust and in Python."""
     live.needs_programs(missing_tools())

@@ -93,6 +93,7 @@ def test_a_bad_plan_is_taken_back_within_five_seconds(host):
     assert is_back(host, plan)
 
 
+@pytest.mark.long
 def test_kills_at_any_time_leave_the_host_as_it_was(host):
     before = steady_state()
     chance = random.Random(52)
@@ -109,6 +110,7 @@ def test_kills_at_any_time_leave_the_host_as_it_was(host):
     assert settled_state(before) == before
 
 
+@pytest.mark.long
 def test_a_kill_in_each_change_of_state(host):
     """At each line of the log that announces or ends a change: the plan is taken back, or committed."""
     plan = host.write_plan(finish='"commit"', shares="[1.0]", baseline='"0s"')

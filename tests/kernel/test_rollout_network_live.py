@@ -145,6 +145,7 @@ def echoes_of(process):
     raise AssertionError("the sender has no socket")
 
 
+@pytest.mark.long
 def test_gemini_with_marks_at_a_shared_port(host):
     """Reno fills the queue of 400 kB (32 ms); with marks at 45 kB GEMINI keeps it short. Both ends are of the plan, and echo marks."""
     text = """algorithm = "gemini"
@@ -180,6 +181,7 @@ retransmissions = 0.05
     assert event(host, plan, "end")["result"] == "undone"
 
 
+@pytest.mark.long
 def test_gear_has_telemetry_from_both_ends(host, tmp_path):
     """Reno fills the queue (16 ms); Gear holds its rate by what the port writes and the receiver echoes. Without that echo it could not."""
     text = """algorithm = "gear"

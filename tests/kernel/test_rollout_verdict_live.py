@@ -109,6 +109,7 @@ def carry_out(folder):
     return ratios, rows, verdict
 
 
+@pytest.mark.long
 def test_the_naive_comparison_has_the_wrong_sign(kernel_objects, monkeypatch, tmp_path):
     live.needs_programs(missing_tools())
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)

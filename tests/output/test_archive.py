@@ -46,6 +46,7 @@ COMPARE = [
 MORE = ["--set", "run.duration=4ms", "--sizes", "150kB", "--jitter", "1"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("words", [RUN, [*COMPARE, *MORE]], ids=["run", "compare"])
 def test_the_script_gives_the_same_bytes_in_another_place(place, command, tmp_path_factory, words):
     assert command(*words, "--out", str(place / "made"), "--no-report", "-q").returncode == 0
@@ -116,13 +117,13 @@ def test_a_text_that_names_the_machine_is_said(place, command):
 
 
 def test_figures_of_papers_and_other_kinds_are_refused_in_a_line(command):
-    words = ["--algorithms", "hpcc", "--case", "0 ms", "--out", "r", "--no-report", "-q"]
-    assert command("reproduce", "gear/fig09", *words).returncode == 0
+    words = ["--case", "2:1", "--seeds", "1", "--out", "r", "--no-report", "-q"]
+    assert command("reproduce", "uec/incast", *words).returncode == 0
     (command.directory / "v").mkdir()
     (command.directory / "v" / "manifest.json").write_text('{"farloop": "0.1.0", "kind": "validation", "files": []}')
     for name, said in (
         ("v", "expected one of run, compare, sweep, arena, advise, plan or reproduce"),
-        ("r/gear/fig09", "`farloop reproduce gear/fig09` repeats it"),
+        ("r/uec/incast", "`farloop reproduce uec/incast` repeats it"),
     ):
         done = command("archive", name)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -78,6 +78,7 @@ def rerun(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["./rerun.sh"], cwd=folder, env={"PATH": search}, capture_output=True, text=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_the_script_gives_the_same_bytes_in_another_place(place, command, tmp_path_factory, kind):
     made = command(*COMMANDS[kind], "--out", str(place / "made"), "--store", str(place / "runs"), "--no-report", "-q")
@@ -105,8 +106,8 @@ def test_the_script_gives_the_same_bytes_in_another_place(place, command, tmp_pa
 
 
 def test_a_reproduction_is_repeated(command, tmp_path):
-    words = ["--algorithms", "hpcc", "--case", "0 ms", "--out", "r", "--no-report", "-q"]
-    assert command("reproduce", "gear/fig09", *words).returncode == 0
+    words = ["--case", "2:1", "--seeds", "1", "--out", "r", "--no-report", "-q"]
+    assert command("reproduce", "uec/incast", *words).returncode == 0
     assert command("archive", "r", "--out", str(tmp_path / "a")).returncode == 0
     ended = rerun(tmp_path / "a")
     assert ended.returncode == 0, ended.stderr

@@ -258,6 +258,7 @@ def test_improved():
     incomplete("icc/loads", traffic(), ("50 %, seed 3, long", "icc"), "icc/fig13")
 
 
+@pytest.mark.long
 def test_websearch_is_compared_with_hadoop():
     claim = "icc/websearch"
     same = judge("icc/loads", planned("icc/loads", traffic()))[claim]

@@ -50,6 +50,14 @@ def test_four_commits_try_all_cases_and_each_tries_some(number):
     assert set(tried) == set(items[2:])
 
 
+def test_a_long_test_runs_after_one_of_four_commits():
+    items = [Item(f"t::long{i}", "long") for i in range(40)]
+    turns = [set(sampling.select(items, now)[0]) for now in range(sampling.TURNS)]
+    assert set().union(*turns) == set(items)
+    assert sum(map(len, turns)) == len(items)
+    assert all(turns), "forty names fall into all quarters"
+
+
 def test_who_names_a_test_gets_all_of_it():
     assert sampling.is_named(["tests/a.py::test_b"])
     assert not sampling.is_named(["tests/a.py", "-q"])

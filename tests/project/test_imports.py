@@ -1,6 +1,7 @@
 """The package's modules depend on each other in one direction only, and what has a name has it alone."""
 
 import ast
+import functools
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -35,6 +36,19 @@ def modules(package):
     return by_name
 
 
+@functools.cache
+def parse(path):
+    """The tree of a file, kept while these tests run."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees():
+    """Trees are large: no test of another file needs them."""
+    yield
+    parse.cache_clear()
+
+
 def imported(name, path, known, nodes=ast.walk):
     """The modules that a module imports, with the packages that are loaded on the way to them.
 
@@ -42,7 +56,7 @@ def imported(name, path, known, nodes=ast.walk):
     as `nodes` only those count that are loaded with the module.
     """
     names = set()
-    for node in nodes(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(parse(path)):
         if isinstance(node, ast.Import):
             wanted = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -1,6 +1,7 @@
 """Values and functions are called by what they hold or do: no name is a word that fits everything."""
 
 import ast
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -83,13 +84,19 @@ def bound(tree):
             yield node.arg, node.lineno
 
 
+@functools.cache
+def names_of(file):
+    """What `bound` gives of a file."""
+    return tuple(bound(ast.parse((ROOT / file).read_text("utf-8"))))
+
+
 def test_no_value_in_python_is_called_found_told_or_one():
     files = tracked("*.py")
     assert len(files) > 300
     empty = [
         f"{file}:{line}: {name}"
         for file in files
-        for name, line in bound(ast.parse((ROOT / file).read_text("utf-8")))
+        for name, line in names_of(file)
         if name.strip("_").lower() in EMPTY and (file, name) not in PUBLIC
     ]
     assert not empty, "say what it is:\n" + "\n".join(empty)
@@ -114,10 +121,7 @@ def test_no_value_in_rust_is_called_found_told_or_one():
 
 def test_limits_are_called_max_and_min():
     names = [
-        f"{file}:{line}: {name}"
-        for file in tracked("*.py")
-        for name, line in bound(ast.parse((ROOT / file).read_text("utf-8")))
-        if LIMIT.fullmatch(name)
+        f"{file}:{line}: {name}" for file in tracked("*.py") for name, line in names_of(file) if LIMIT.fullmatch(name)
     ]
     for file in [*tracked("*.rs"), *tracked("*.js")]:
         lines = rust_code((ROOT / file).read_text("utf-8"))

@@ -91,7 +91,7 @@ def test_a_layer_that_jobs_fill_is_no_overload():
 def test_progress_tells_when_the_jobs_are_over_not_the_run(tmp_path):
     file = tmp_path / "s.toml"
     file.write_text(
-        JOBS.format(duration="2000s").replace("scale = 256", "scale = 1").replace("layers = 2", "layers = 1")
+        JOBS.format(duration="2000s").replace("scale = 256", "scale = 8").replace("layers = 2", "layers = 1")
     )
     ends = []
     run = farloop.run(file, progress=lambda now, end, hops: ends.append((now, end, hops)))

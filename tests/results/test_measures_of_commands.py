@@ -85,6 +85,7 @@ def of_answer(out):
                 yield row["candidate"], row["seed"], identifier, row[name]
 
 
+@pytest.mark.sampled
 def test_every_command_writes_the_same_number_under_one_identifier(place):
     names = ",".join(ALGORITHMS)
     for command in (

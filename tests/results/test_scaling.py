@@ -48,6 +48,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", [4, 16, 64])
 def test_an_iteration_takes_as_long_with_a_part_of_the_packets(file, by):
     whole, part = farloop.run(file), farloop.run(scale_network(file, by))

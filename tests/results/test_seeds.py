@@ -70,6 +70,7 @@ stop = "2ms"
 """
 
 
+@pytest.mark.long
 def test_one_run_per_seed(command, small):
     small.write_text(small.read_text().split("[[flow]]")[0] + RANDOM)
     done = command(

@@ -71,6 +71,7 @@ def outcome(directory, inputs, packages):
     return printed, tables
 
 
+@pytest.mark.long
 def test_packages_that_break_change_nothing(inputs, tmp_path):
     broken = tmp_path / "packages"
     for name in OTHERS:

@@ -46,6 +46,7 @@ def limited(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.long
 def test_out_of_memory_is_an_error_that_names_packets_and_keys(tmp_path: Path) -> None:
     (tmp_path / "flood.toml").write_text(FLOOD)
     done = limited(tmp_path, "run", "flood.toml", "-q", "--out", "out", "--force-memory")
@@ -95,6 +96,7 @@ def test_above_what_is_free_there_is_a_note_before_the_run(
     assert "packets in flight" in said
 
 
+@pytest.mark.long
 def test_of_a_study_those_runs_are_refused_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "flood.toml").write_text(FLOOD.replace('"2s"', '"1ms"').replace('"1000GB"', '"10kB"'))
     study = 'base = "flood.toml"\ncollect = ["throughput"]\n[grid]\n"run.duration" = ["1ms", "3s"]\n'
@@ -171,6 +173,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "least"),
     [(FLOWS, 400e6), (SKETCHES, 800e6), (FABRIC, 120e6), (EVENTS, 180e6)],

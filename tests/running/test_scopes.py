@@ -83,6 +83,7 @@ def test_a_class_may_be_a_side(command, sites, tmp_path):
     assert by_name(farloop.load(out).runs[0]) == {"near": "slow", "far": "cubic"}
 
 
+@pytest.mark.long
 def test_arena_and_advise_take_files_of_algorithms(command, sites, tmp_path):
     file = tmp_path / "slow.py"
     file.write_text(SLOW)

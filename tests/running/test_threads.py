@@ -46,6 +46,7 @@ def seconds(command, duration, *threads):
     return time.monotonic() - begin
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("duration", "loops", "repeats"), [(SMALL_RUN, 2, 3), (LARGER, 0, 1)])
 def test_the_default_is_not_slower_than_one_thread(command, duration, loops, repeats):
     with busy(loops):
@@ -54,6 +55,7 @@ def test_the_default_is_not_slower_than_one_thread(command, duration, loops, rep
     assert default < 2 * single + 0.3, rounds
 
 
+@pytest.mark.long
 def test_two_threads_that_are_asked_for_get_along_with_others(command):
     """Each waits for the other at 10,000 borders: who spins or yields there waits for the others' slices, hundreds of times as long."""
     with busy(2):

@@ -1,7 +1,9 @@
-"""Tests that run in part: a quarter of many cases of one kind, another one after each commit; and dear ones that wait for a full run."""
+"""Tests that run in part: a quarter of many cases of one kind and of long tests, another one after each commit; and dear ones that wait for
+a full run."""
 
 import os
 import subprocess
+import zlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -27,7 +29,9 @@ def turn() -> int:
 
 
 def select(items: list[pytest.Item], now: int) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """The tests that run, and those that are left out: dear ones, and of sampled ones all but a quarter and at least one.
+    """The tests that run, and those that are left out.
+
+    Dear ones are left out, long ones whose turn it is not, and of sampled ones all but a quarter and at least one.
 
     Args:
         items: All tests, in their order.
@@ -45,9 +49,18 @@ def select(items: list[pytest.Item], now: int) -> tuple[list[pytest.Item], list[
     }
     kept, left = [], []
     for item in items:
-        is_left = item.get_closest_marker("dear") or (item.get_closest_marker("sampled") and id(item) not in chosen)
+        is_left = (
+            item.get_closest_marker("dear")
+            or (item.get_closest_marker("sampled") and id(item) not in chosen)
+            or (item.get_closest_marker("long") and turn_of(item) != now % TURNS)
+        )
         (left if is_left else kept).append(item)
     return kept, left
+
+
+def turn_of(item: pytest.Item) -> int:
+    """The quarter in which a long test runs: it goes by the name alone, so that no test moves where another one is added."""
+    return zlib.crc32(item.nodeid.encode()) % TURNS
 
 
 def is_named(arguments: list[str]) -> bool:

@@ -84,6 +84,7 @@ def test_intervals_cover_the_truth_in_95_percent_of_repetitions(text, least, mos
     assert abs(share - 0.95) <= 0.04 * math.sqrt(300 / repetitions), share
 
 
+@pytest.mark.long
 def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
     """Many short runs of an independent kind: some of them at a time give an interval, all together the value that it is to cover."""
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")
@@ -231,6 +232,7 @@ def test_warm_up_of_a_run(tmp_path):
         precision.check_warm_up("mser")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_workers")
 def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")

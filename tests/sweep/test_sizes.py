@@ -64,6 +64,7 @@ def test_an_option_replaces_the_classes_of_a_study(place, command):
     assert done.stderr.startswith("farloop: --sizes: 1MB,20kB: expected gemini, median, or")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_workers")
 def test_a_report_draws_no_numbers_of_other_definitions(place, command):
     assert command("sweep", "study.toml", "--out", "s").returncode == 0

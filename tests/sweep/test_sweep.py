@@ -215,6 +215,7 @@ MORE = int(os.environ.get("FARLOOP_SWEEP_SEEDS", "9"))
 """Seeds of four points each of which the workers are killed: 50 for two hundred runs, whose numbers `pytest -s` shows."""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the workers in /proc")
 def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     runs, kills = 4 * MORE, max(10, MORE)
@@ -260,6 +261,7 @@ def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     print(f"{runs} runs, {killed} workers killed, {made} begun, {took:.0f} s; the same again {second:.1f} s")  # noqa: T201
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the workers in /proc")
 def test_a_sweep_that_is_killed_goes_on_and_leaves_no_worker(command, place):
     (place / "study.toml").write_text(KILLED, encoding="utf-8")

@@ -243,6 +243,7 @@ def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     assert 'href="measured/report.html"' in page and "GEMINI&#39;s index is above its rivals&#39;" in page
 
 
+@pytest.mark.long
 def test_it_is_judged_anew_from_disk(monkeypatch, tmp_path):
     out = tmp_path / "out"
     assert invoke(monkeypatch, Host(), "--algorithms", "gemini", "--no-report", "--out", out).exit_code == 0
@@ -257,6 +258,7 @@ def test_it_is_judged_anew_from_disk(monkeypatch, tmp_path):
         load(out)
 
 
+@pytest.mark.long
 def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch, tmp_path):
     out = tmp_path / "out"
     host = Host(fails_at=5, failure=KeyboardInterrupt())

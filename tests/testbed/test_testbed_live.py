@@ -63,6 +63,7 @@ def read(path):
         return b""
 
 
+@pytest.mark.long
 def test_flows_get_through_and_nothing_is_left(host, tmp_path):
     """What noise cannot break: packets take no less time than the links, and what arrives was sent."""
     settings = ["run.duration=2500ms", "flow.far.size=200kB", "algorithm.cubic.ecn=false"]
@@ -100,6 +101,7 @@ def test_gemini_is_there_for_as_long_as_it_runs(host):
     assert run.info[MEASURED]["parameters"]["gemini"]["ecn_threshold"] == "30kB"
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
     run = ["testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out")]
     words = live.farloop(doctor.OBJECTS, *run)

@@ -45,6 +45,7 @@ def apart(own, packets):
     return float(np.mean(np.abs(own[known] / packets[known] - 1)))
 
 
+@pytest.mark.long
 def test_a_law_that_nobody_had_in_mind_is_as_near_as_others():
     packets = times(TWO_SITES, algorithm=Fast, set=SHORT)
     jitter = apart(times(TWO_SITES, algorithm=Fast, set=SHORT | {"run.jitter": 1}), packets)
@@ -60,6 +61,7 @@ def effect(scenario, gear, algorithm, settings, key, values):
     return after / before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("scenario", "algorithm", "settings", "key", "values"),
     [
