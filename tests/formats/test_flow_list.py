@@ -66,6 +66,17 @@ def test_flows_wait_for_lists_of_others(convert, tmp_path):
     assert flows["start_ps"][1].as_py() == flows["received_ps"][0].as_py() + 10_000_000
 
 
+def test_flows_take_lists_of_nodes(convert, tmp_path):
+    path = ["s1", "left", "right", "d1"]
+    columns = {"from": ["s1", "s1"], "to": ["d1", "d1"], "size": ["10kB", "10kB"], "path": [path, None]}
+    text = convert(columns | {"ack_path": [path[::-1], None]})
+    assert text.splitlines()[1:] == ["s1,d1,10kB,s1 left right d1,d1 right left s1", "s1,d1,10kB,,"]
+    (tmp_path / "flows.csv").write_text(text, encoding="utf-8")
+    scenario = tmp_path / "list.toml"
+    scenario.write_text(SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n', encoding="utf-8")
+    assert farloop.run(scenario).flows["outcome"].to_pylist() == ["finished", "finished"]
+
+
 def test_the_flows_run(convert, tmp_path):
     columns = {"name": ["a", None], "size": ["100kB", None], "start_ps": [0, 2_000_000], "count": [1, 2]}
     (tmp_path / "flows.csv").write_text(convert(GOOD | columns), encoding="utf-8")
@@ -87,6 +98,8 @@ def test_the_flows_run(convert, tmp_path):
         (GOOD | {"size_bytes": ["1", "2"]}, ["row 0", "column size_bytes", "no number"]),
         (GOOD | {"after": [["a"], [None]]}, ["row 1", "column after", "a list of texts"]),
         (GOOD | {"after": [["a,b"], []]}, ["row 0", "a comma"]),
+        (GOOD | {"path": [[None], ["s1"]]}, ["row 0", "column path", "a list of texts"]),
+        (GOOD | {"port": [1.5, 2.0]}, ["row 0", "column port", "whole number"]),
         (GOOD | {"elephant": ["true", "false"]}, ["row 0", "column elephant", "neither true nor false"]),
         (GOOD | {"start_s": [0.0, float("nan")]}, ["row 1", "column start_s", "nan"]),
         (GOOD | {"count": [1, 2.5]}, ["row 0", "column count", "whole number"]),

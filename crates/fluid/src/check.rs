@@ -18,6 +18,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
         nodes,
         links,
         detours: _, // paths follow them
+        paths: _,   // as above
         events,
         transport,
         algorithms,

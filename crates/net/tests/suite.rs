@@ -33,6 +33,7 @@ mod pauses;
 mod pfc;
 mod phases;
 mod physics;
+mod pinned_flows;
 mod planes;
 mod recording;
 mod scheduling;

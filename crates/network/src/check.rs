@@ -4,6 +4,7 @@
 mod circuit_slots;
 mod link_events;
 mod link_pfc;
+mod paths;
 
 pub use circuit_slots::CircuitPart;
 
@@ -126,6 +127,17 @@ pub enum BuildError {
         /// Reason of the refusal.
         problem: String,
     },
+    /// A flow cannot take the path that it is given.
+    Path {
+        /// Index of the path.
+        path: usize,
+        /// The setting at fault, as scenarios call it.
+        setting: &'static str,
+        /// Reason of the refusal.
+        problem: String,
+        /// Accepted instead.
+        expected: String,
+    },
     /// Something cannot happen to a link.
     LinkEvent {
         /// Index of the event.
@@ -245,6 +257,7 @@ impl fmt::Display for BuildError {
                 write!(f, "flow {}: goes round in circles between {from} and {to}: a detour", flow + 1)
             }
             BuildError::Detour { detour, problem } => write!(f, "detour {}: {problem}", detour + 1),
+            BuildError::Path { path, problem, .. } => write!(f, "path {}: {problem}", path + 1),
             BuildError::TwoAgents { switch, .. } => {
                 write!(
                     f,
@@ -331,13 +344,14 @@ impl NetworkSpec {
     ///
     /// # Errors
     /// Those of [`check_links`], [`BuildError::Circuit`], [`BuildError::Scheduling`], [`BuildError::Trim`], [`BuildError::LinkEvent`],
-    /// [`BuildError::ClockOffset`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`].
+    /// [`BuildError::Path`], [`BuildError::ClockOffset`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`].
     pub fn check_network(&self) -> Result<(), BuildError> {
         check_links(&self.nodes, &self.links)?;
         check_circuits(self)?;
         self.check_scheduling()?;
         self.check_trimming()?;
         self.check_link_events()?;
+        self.check_paths()?;
         self.check_clocks()?;
         self.check_formats()?;
         Ok(())
@@ -370,6 +384,14 @@ impl NetworkSpec {
         link_events::check(self).map_err(|fault| {
             let link_events::Fault { event, setting, problem, expected } = fault;
             BuildError::LinkEvent { event, setting, problem, expected }
+        })
+    }
+
+    /// Flows can take the paths that they are given.
+    fn check_paths(&self) -> Result<(), BuildError> {
+        paths::check(self).map_err(|fault| {
+            let paths::Fault { path, setting, problem, expected } = fault;
+            BuildError::Path { path, setting, problem, expected }
         })
     }
 

@@ -11,6 +11,7 @@ mod link_pfc;
 mod multipath;
 mod nic_order;
 mod noise;
+mod path;
 mod stalls;
 mod start;
 mod switch;
@@ -28,6 +29,7 @@ pub use link_pfc::{BifrostSpec, LinkPfc};
 pub use multipath::{CodingSpec, MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
 pub use noise::max_delay;
+pub use path::{PathSpec, PathStep};
 pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};
 pub use switch::{
@@ -50,6 +52,8 @@ pub struct NetworkSpec {
     pub links: Vec<LinkSpec>,
     /// Paths of some switches other than the shortest.
     pub detours: Vec<DetourSpec>,
+    /// Paths of some flows other than the routes, each flow at most once.
+    pub paths: Vec<PathSpec>,
     /// Changes of links.
     pub events: LinkEvents,
     /// Packets, headers, recovery.
@@ -97,6 +101,7 @@ impl NetworkSpec {
             nodes,
             links,
             detours: Vec::new(),
+            paths: Vec::new(),
             events: LinkEvents::default(),
             transport: TransportSpec::plain(TransportKind::Rdma),
             algorithms: vec![algorithm],

@@ -429,6 +429,11 @@ params! {
         /// The NIC port that carries it at both ends, from 1, where hosts have several (a plane or a rail); "none" for the one that
         /// hosts.bond chooses.
         port: Option<u8> = None, in Some(1) => Some(NodeKind::MAX_PORTS as u8);
+        /// The nodes that its packets pass, whatever the shortest paths are: names from its source to its destination, both included; of
+        /// several links between two nodes the first, or with "NAME#2" the second to NAME. "none": the routes decide.
+        path: Option<Vec<String>> = None;
+        /// With path: the same for its acknowledgements and signals, from the destination to the source; "none" for the links of path back.
+        ack_path: Option<Vec<String>> = None;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

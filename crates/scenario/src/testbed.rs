@@ -300,15 +300,17 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
                 "expected \"none\": the kernel decides",
             ),
             ("elephant", flow.elephant, "is an elephant", "expected false: a testbed has no circuits"),
+            ("path", flow.path.is_some(), "has a path of its own", "expected none: a testbed takes the shortest paths"),
         ];
         if let Some((key, _, problem, expected)) = refused.into_iter().find(|(_, wrong, ..)| *wrong) {
             return Err(scenario.diagnostic_at(&["flow", name, key], format!("the flow {problem}"), expected));
         }
     }
     if !built.spec.follows.is_empty()
+        || !built.spec.paths.is_empty()
         || flows.iter().any(|f| f.class != 0 || f.initial_rate.is_some() || f.initial_cwnd.is_some())
     {
-        let problem = "flows begin when others are over, or have a class, rate or window of their own";
+        let problem = "flows begin when others are over, or have a class, path, rate or window of their own";
         return Err(scenario.diagnostic_at(
             &["workload"],
             problem,

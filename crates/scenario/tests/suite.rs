@@ -9,6 +9,7 @@ mod elephants;
 mod fabrics;
 mod figures;
 mod flow_dependencies;
+mod flow_paths;
 mod fluid_mechanisms;
 mod format_page;
 mod gears;

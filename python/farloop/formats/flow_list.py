@@ -18,7 +18,7 @@ from farloop.safe_files.names import open_regular
 
 COLUMNS = (
     "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "elephant",
-    "after", "count",
+    "after", "count", "port", "path", "ack_path",
 )  # fmt: skip
 """The keys of `[[flow]]`."""
 
@@ -29,15 +29,17 @@ _WITH_UNIT = {f"{key}_{unit}": (key, unit) for key in ("start", "stop") for unit
 }
 """Columns of plain numbers: the key that they stand for and the unit."""
 
-_COUNTS = ("class", "count")
+_COUNTS = ("class", "count", "port")
+_LISTS = {"after": '"request" or "request+10us"', "path": '"h1", "leaf1", "h2"', "ack_path": '"h2", "leaf1", "h1"'}
+"""Columns of lists of texts, with an example."""
 
 
 def flows_from_parquet(path: str | PathLike[str]) -> str:
     """The flows of a Parquet file as CSV text: one row per flow.
 
     The columns are keys of `[[flow]]`: `from` and `to`, and any others. Quantities are texts with a unit ("10MB"), or plain numbers
-    in a column whose name ends with the unit: `start_ps`, `start_s`, `size_bytes`, `initial_rate_bps`. `after` has lists of texts. A
-    null leaves the key at its default.
+    in a column whose name ends with the unit: `start_ps`, `start_s`, `size_bytes`, `initial_rate_bps`. `after`, `path` and `ack_path`
+    have lists of texts. A null leaves the key at its default.
 
     Raises:
         FarloopError: the file is no Parquet file, a column is not known or missing, or a value is not what its column needs; the text names
@@ -145,10 +147,10 @@ def _cell(path: object, row: int, name: str, value: Any) -> str:
         if not isinstance(value, bool):
             raise FarloopError(f"{where} is neither true nor false; expected one of them, or null for the default")
         return str(value).lower()
-    if name == "after":
+    if name in _LISTS:
         names = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in names):
-            raise FarloopError(f'{where}: expected a list of texts such as "request" or "request+10us"')
+            raise FarloopError(f"{where}: expected a list of texts such as {_LISTS[name]}")
         return _cell(path, row, "name", " ".join("".join(text.split()) for text in names))
     if not isinstance(value, str):
         expected = "a text"

@@ -13,7 +13,7 @@ use crate::fast_path;
 use crate::host::Hosts;
 use crate::host_notices::HostNotices;
 use crate::ids::{
-    AgentId, CircuitNumber, DisciplineId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table,
+    AgentId, CircuitNumber, DisciplineId, FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table,
 };
 use crate::livelock::Clock;
 use crate::packet::arena::Packets;
@@ -365,7 +365,11 @@ impl<'a> Layout<'a> {
             Ok(Switch {
                 ports,
                 buffer: plan.buffers[*number].take().expect("each switch is in one part"),
-                forwarder: Forwarder::new(self.detours_of(*number), Some(*number).filter(|n| network.symmetric[*n])),
+                forwarder: Forwarder::new(
+                    self.pinned_by(*number),
+                    self.detours_of(*number),
+                    Some(*number).filter(|n| network.symmetric[*n]),
+                ),
                 scheduling: scheduling_of(network, *number, self.ids, self.seed)?,
                 trimming: network.node_specs[*node as usize]
                     .switch()
@@ -375,6 +379,13 @@ impl<'a> Layout<'a> {
             })
         };
         self.own.switches.iter().zip(ports_of.into_rows()).map(switch).collect()
+    }
+
+    /// Returns the flows that have a path of their own over one switch, by the ports of the part.
+    fn pinned_by(&self, switch: SwitchNumber) -> BTreeMap<(FlowId, HostNumber), PortId> {
+        let (first, last) = ((switch, FlowId(0), HostNumber(0)), (switch, FlowId(u32::MAX), HostNumber::NONE));
+        let own = self.network.pinned.range(first..=last);
+        own.map(|((_, flow, host), port)| ((*flow, *host), self.ids[port.index()])).collect()
     }
 
     /// Returns the detours of one switch, by the ports of the part.

@@ -1,5 +1,6 @@
 //! Forwarders: rules that choose the port by which a packet leaves, before the routes do.
 //!
+//! - A table of flows that have a path of their own.
 //! - A static table of detours: packets for some hosts take another way.
 //! - Symmetric ECMP: answers to data (ACKs, signals) take the data's links back, so that port agents see the ACKs of their own flows.
 //!
@@ -51,19 +52,29 @@ impl Symmetric {
 
 /// The forwarder of a switch.
 pub(crate) struct Forwarder {
+    pinned: BTreeMap<(FlowId, HostNumber), PortId>,
     detours: BTreeMap<HostNumber, PortId>,
     symmetric: Option<Symmetric>,
 }
 
 impl Forwarder {
-    /// A forwarder with these detours, and symmetric if a switch is given; `None` with neither.
-    pub fn new(detours: BTreeMap<HostNumber, PortId>, symmetric: Option<SwitchNumber>) -> Option<Box<Forwarder>> {
-        (!detours.is_empty() || symmetric.is_some())
-            .then(|| Box::new(Forwarder { detours, symmetric: symmetric.map(Symmetric::new) }))
+    /// A forwarder with these paths of flows and detours, and symmetric if a switch is given; `None` with none of them.
+    pub fn new(
+        pinned: BTreeMap<(FlowId, HostNumber), PortId>,
+        detours: BTreeMap<HostNumber, PortId>,
+        symmetric: Option<SwitchNumber>,
+    ) -> Option<Box<Forwarder>> {
+        (!pinned.is_empty() || !detours.is_empty() || symmetric.is_some())
+            .then(|| Box::new(Forwarder { pinned, detours, symmetric: symmetric.map(Symmetric::new) }))
     }
 
     /// The egress port for a packet; `None` to let the routes decide.
     pub fn egress_port(&self, cx: &PartContext, packet: &Packet) -> Option<PortId> {
+        if !self.pinned.is_empty()
+            && let Some(port) = self.pinned.get(&(packet.flow, packet.dst))
+        {
+            return Some(*port);
+        }
         if let Some(detour) = self.detours.get(&packet.dst) {
             return Some(*detour);
         }

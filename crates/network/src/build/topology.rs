@@ -3,7 +3,7 @@
 use super::circuits::{circuit_switches, schedulers};
 use super::flow_paths::{check_flows, check_jobs, flow_dependencies, largest_intra_rtt};
 use crate::check::{BuildError, Sizes, sizes};
-use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
+use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::network::flows::Flows;
 use crate::network::link::{LinkEnd, NodeRef, oversubscription};
 use crate::network::nics::Nics;
@@ -14,7 +14,7 @@ use crate::network::schedule::Circuits;
 use crate::network::timeline::Timeline;
 use crate::network::{Format, Network, message_unit};
 use crate::spec::{
-    Bond, CodingSpec, DetourSpec, Ecmp, EcnAt, FlowSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
+    Bond, CodingSpec, DetourSpec, Ecmp, EcnAt, FlowSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, PathSpec, SwitchSpec,
     TransportKind, TransportSpec,
 };
 use farloop_cc::AnyParams;
@@ -117,6 +117,7 @@ impl Topology {
     /// [`BuildError::Job`], [`BuildError::Flow`], [`BuildError::Circle`], and [`BuildError::Cancelled`] where `go_on` answers `false`.
     pub fn into_network(mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
         check_jobs(&spec)?;
+        let pinned = self.pinned_ports(&spec.paths);
         let unit = |algorithm: u16| message_unit(spec.transport.kind, self.formats[usize::from(algorithm)]);
         let (pairs, carried) = QueuePairs::new(&spec.jobs, spec.flows.len(), unit, &spec.nodes);
         let labels = pairs.labels(&spec.jobs);
@@ -146,6 +147,7 @@ impl Topology {
             symmetric: self.symmetric,
             adaptive: self.adaptive,
             detours: self.detours,
+            pinned,
             circuits: self.circuits,
             noisy: spec.transport.has_noise(),
             trims,
@@ -171,6 +173,31 @@ impl Topology {
         check_flows(&network, go_on)?;
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
         Ok(network)
+    }
+
+    /// The ports of switches on paths that single flows have, which are checked.
+    fn pinned_ports(&self, paths: &[PathSpec]) -> BTreeMap<(SwitchNumber, FlowId, HostNumber), PortNumber> {
+        let mut pinned = BTreeMap::new();
+        if paths.is_empty() {
+            return pinned;
+        }
+        let mut towards: BTreeMap<(NodeId, NodeId), Vec<PortNumber>> = BTreeMap::new();
+        for (port, end) in self.ends.iter() {
+            towards.entry((end.node, end.peer_node)).or_default().push(port);
+        }
+        for path in paths {
+            for steps in [&path.data, &path.acks] {
+                let Some(NodeRef::Host(dst)) = steps.last().map(|step| self.nodes[step.node as usize]) else {
+                    continue;
+                };
+                for pair in steps.windows(2) {
+                    let NodeRef::Switch(switch) = self.nodes[pair[0].node as usize] else { continue };
+                    let port = towards[&(pair[0].node, pair[1].node)][pair[1].link as usize];
+                    pinned.insert((switch, FlowId(path.flow), dst), port);
+                }
+            }
+        }
+        pinned
     }
 
     /// Gives flows NIC ports by which their packets arrive, where hosts have several. The last ones are queue pairs, whose jobs choose

@@ -98,6 +98,8 @@ pub struct Network {
     pub adaptive: Table<SwitchNumber, bool>,
     /// The egress port of a switch for packets that are bound for a host, whatever the routes are.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    /// The egress port of a switch for packets of a flow that are bound for a host, where the flow has a path of its own.
+    pub pinned: BTreeMap<(SwitchNumber, FlowId, HostNumber), PortNumber>,
     /// The circuit switches.
     pub circuits: Table<CircuitNumber, Arc<Circuits>>,
     /// The switches that schedule, with the circuit switch and the port that leads there.
@@ -158,6 +160,7 @@ impl Network {
     pub fn has_forwarders(&self) -> bool {
         self.timeline.fails
             || !self.detours.is_empty()
+            || !self.pinned.is_empty()
             || !self.scheduling.is_empty()
             || self.symmetric.rows().any(|s| *s)
             || self.adaptive.rows().any(|s| *s)
@@ -247,8 +250,15 @@ impl Network {
     fn next_port_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let circuit = if self.scheduling.is_empty() { None } else { self.by_circuit(switch, dst, flow) };
         circuit
+            .or_else(|| self.pinned_port(switch, dst, flow))
             .or_else(|| self.detours.get(&(switch, dst)).copied())
             .or_else(|| self.routes[routing].next(switch, dst, flow))
+    }
+
+    /// The egress port of `switch` for packets of `flow` to host `dst`, where the flow's own path says so.
+    #[inline]
+    pub(crate) fn pinned_port(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+        if self.pinned.is_empty() { None } else { self.pinned.get(&(switch, flow, dst)).copied() }
     }
 
     /// The egress port of `switch` to the circuits that data of `flow` to host `dst` is meant for; `None` for the packet network.
@@ -301,8 +311,8 @@ impl Network {
 
     /// [`Network::next_ack_port`] to one of the addresses of its source.
     pub(super) fn next_ack_port_to(&self, switch: SwitchNumber, src: HostNumber, flow: FlowId) -> Option<PortNumber> {
-        let detour = self.detours.get(&(switch, src)).copied();
-        detour.or_else(|| self.data_came_by(0, switch, flow, src)).or_else(|| self.routes[0].next(switch, src, flow))
+        let fixed = self.pinned_port(switch, src, flow).or_else(|| self.detours.get(&(switch, src)).copied());
+        fixed.or_else(|| self.data_came_by(0, switch, flow, src)).or_else(|| self.routes[0].next(switch, src, flow))
     }
 
     /// Egress ports from host to host, in order; `None` where there is no path, or one that goes round in circles.

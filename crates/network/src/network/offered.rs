@@ -86,8 +86,9 @@ impl Network {
     /// [`Network::offered_load`] where no way depends on the flow, by sums of many flows: the same to the byte. `None` where that cannot
     /// be.
     fn sprayed_offers(&self) -> Option<Table<PortNumber, Option<Bytes>>> {
-        let rules = self.sprays || !self.detours.is_empty() || !self.scheduling.is_empty() || !self.circuits.is_empty();
-        if rules || !self.routes[0].sprays_everywhere() {
+        let detours = !self.detours.is_empty() || !self.pinned.is_empty();
+        let circuits = !self.scheduling.is_empty() || !self.circuits.is_empty();
+        if self.sprays || detours || circuits || !self.routes[0].sprays_everywhere() {
             return None;
         }
         let mut load = SprayedLoad::new(self);
@@ -171,7 +172,8 @@ impl Network {
             NodeRef::Host(_) => return,
         };
         let circuit = || self.by_circuit(s, dst, flow).filter(|_| !acks);
-        let detour = circuit().or_else(|| self.detours.get(&(s, dst)).copied());
+        let pinned = circuit().or_else(|| self.pinned_port(s, dst, flow));
+        let detour = pinned.or_else(|| self.detours.get(&(s, dst)).copied());
         if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(0, s, flow, dst)).flatten()) {
             return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }

@@ -106,6 +106,7 @@ pub(crate) fn of_network(
         | BuildError::ClockOffset { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
+        | BuildError::Path { .. }
         | BuildError::Circle { .. }
         | BuildError::Flow { .. }
         | BuildError::Job { .. }

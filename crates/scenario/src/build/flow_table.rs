@@ -2,8 +2,10 @@
 
 use super::hosts::Hosts;
 use crate::algorithms::by_scope;
+use crate::diagnostic::Diagnostic;
+use crate::scenario::Scenario;
 use crate::sections::Flow;
-use farloop_net::spec::{FlowSpec, FollowSpec, JobSpec, NodeId, NodeSpec};
+use farloop_net::spec::{FlowSpec, FollowSpec, JobSpec, NodeId, NodeSpec, PathSpec};
 use std::ops::Range;
 
 /// So many flows are made or checked before the caller may stop.
@@ -19,6 +21,9 @@ pub(crate) struct FlowTable {
     /// Flows that begin when others are over: those that name them, and their order as far as it is known.
     pub followers: Vec<Follower>,
     pub follows: Vec<FollowSpec>,
+    /// Paths of single flows, and where each is written.
+    pub paths: Vec<PathSpec>,
+    pub path_places: Vec<Place>,
     /// The algorithms that flows refer to.
     pub algorithm_names: Vec<String>,
     /// The pairs of algorithms that flows refer to, each once.
@@ -69,6 +74,18 @@ pub(crate) enum Place {
     Table(String),
     /// In this line of a file.
     Line(String, u32),
+}
+
+impl Place {
+    /// A message about a key there.
+    pub fn diagnostic(&self, scenario: &Scenario, key: &str, problem: String, expected: String) -> Diagnostic {
+        match self {
+            Place::Table(name) => scenario.diagnostic_at(&["flow", name, key], problem, expected),
+            Place::Line(file, line) => {
+                Diagnostic { line: *line, key: key.to_string(), ..Diagnostic::of_file(file, problem, expected) }
+            }
+        }
+    }
 }
 
 impl FlowTable {

@@ -1,6 +1,6 @@
 //! Flows that begin when others end: from names to numbers.
 
-use super::flow_table::{FlowTable, Place};
+use super::flow_table::FlowTable;
 use super::hosts::Hosts;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::scenario::Scenario;
@@ -26,7 +26,7 @@ pub(crate) fn resolve(scenario: &Scenario, hosts: &Hosts<'_>, traffic: &mut Flow
         known.insert(&group.name, group.flows.clone());
     }
     for follower in &traffic.followers {
-        let at = |problem: String, expected: String| at_place(scenario, &follower.place, problem, expected);
+        let at = |problem: String, expected: String| follower.place.diagnostic(scenario, "after", problem, expected);
         for text in &follower.after {
             let (name, delay) = split(text).map_err(|problem| at(problem, EXPECTED.to_string()))?;
             let Some(before) = known.get(name) else {
@@ -58,20 +58,11 @@ pub(crate) fn resolve(scenario: &Scenario, hosts: &Hosts<'_>, traffic: &mut Flow
     {
         let others = if by_way { ", by way of others" } else { "" };
         let problem = format!("the flow \"{}\" waits for itself{others}", traffic.flow_names[flow as usize]);
-        return Err(at_place(scenario, &follower.place, problem, "expected flows that do not wait for it".to_string()));
+        let expected = "expected flows that do not wait for it".to_string();
+        return Err(follower.place.diagnostic(scenario, "after", problem, expected));
     }
     traffic.follows = follows;
     Ok(())
-}
-
-/// A message about the key `after` where it is written.
-fn at_place(scenario: &Scenario, place: &Place, problem: String, expected: String) -> Diagnostic {
-    match place {
-        Place::Table(name) => scenario.diagnostic_at(&["flow", name, "after"], problem, expected),
-        Place::Line(file, line) => {
-            Diagnostic { line: *line, key: "after".to_string(), ..Diagnostic::of_file(file, problem, expected) }
-        }
-    }
 }
 
 /// A flow that waits for itself, and whether it does so by way of others. Takes time linear in flows and pairs.

@@ -65,6 +65,11 @@ impl<'a> Hosts<'a> {
         ends.filter(|(end, _)| self.facts[*end as usize].is_some()).collect()
     }
 
+    /// The node called `name`, host or switch.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.ids.get(name).copied()
+    }
+
     /// The host called `name`; otherwise problem, expectation and suggestion.
     pub fn find(&self, name: &str) -> Result<(NodeId, HostFacts), (String, String, Option<String>)> {
         let hosts = || (0..).zip(&self.layout.nodes).filter(|(id, _)| self.facts[*id as usize].is_some());

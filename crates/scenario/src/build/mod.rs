@@ -6,7 +6,7 @@
 //! (`circuit_facts`), detours (`detours`), changes of links (`link_events`).
 //!
 //! Flows are those of the scenario and of files (`flow_list`), then those that are drawn (`random`, `elephants`) or follow from each other
-//! (`collectives`, `follows`). The rules of the network model are in `farloop_net`; `error_mapping` finds the keys that break them.
+//! (`collectives`, `follows`); some have paths of their own (`pinned_flows`). The rules of the network model are in `farloop_net`; `error_mapping` finds the keys that break them.
 
 mod agents;
 mod circuit_facts;
@@ -24,6 +24,7 @@ mod link_events;
 mod needs;
 mod nics;
 mod phases;
+mod pinned_flows;
 mod random;
 mod record;
 mod switches;
@@ -38,9 +39,9 @@ use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::topology::{Layout, Problem, Switches};
 use crate::transport;
-use farloop_net::check_links;
 use farloop_net::result::Gear;
 use farloop_net::spec::{LinkEvents, LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_net::{BuildError, check_links};
 use farloop_units::Delta;
 use hosts::Hosts;
 use std::collections::BTreeSet;
@@ -129,6 +130,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         algorithms,
         flows: traffic.flows,
         follows: traffic.follows,
+        paths: traffic.paths,
         jobs,
         intra_rtt: scenario.transport.intra_rtt,
         record,
@@ -144,6 +146,9 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     go_on()?;
     if let Err(error) = spec.check() {
         layout.nodes = spec.nodes;
+        if let BuildError::Path { path, setting, problem, expected } = error {
+            return Err(traffic.path_places[path].diagnostic(scenario, setting, problem, expected).into());
+        }
         return Err(error_mapping::of_network(scenario, &layout, &traffic.algorithm_names, &error).into());
     }
     let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();

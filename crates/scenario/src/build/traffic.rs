@@ -6,6 +6,7 @@ use super::flow_list::FlowList;
 use super::flow_table::{FlowTable, POLL, Place};
 use super::follows;
 use super::hosts::Hosts;
+use super::pinned_flows;
 use super::random;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
@@ -46,6 +47,7 @@ pub(crate) fn traffic(
         let first = traffic.flows.len() - flow.count as usize;
         traffic.group(name, first, &["flow", name, "name"]);
         traffic.follow(first, flow, || Place::Table(name.to_string()));
+        pinned_flows::add(scenario, hosts, flow, first, || Place::Table(name.to_string()), &mut traffic)?;
     }
     for (number, workload) in (0..).zip(&scenario.workloads) {
         match &workload.keys {
@@ -64,7 +66,9 @@ pub(crate) fn traffic(
                     if let Some(name) = flow.name.as_deref().filter(|_| flow.count > 1) {
                         traffic.group(name, first, &path);
                     }
-                    traffic.follow(first, flow, || Place::Line(list.name().to_string(), *line));
+                    let place = || Place::Line(list.name().to_string(), *line);
+                    traffic.follow(first, flow, place);
+                    pinned_flows::add(scenario, hosts, flow, first, place, &mut traffic)?;
                 }
             }
             WorkloadKeys::Elephants(keys) => {
