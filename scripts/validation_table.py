@@ -22,8 +22,9 @@ import page_tables
 
 from farloop.studies.validation import checks, fluid_cases, fluid_errors, fluid_records, references, relations
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
+from farloop.studies.validation.lcmp import kept as lcmp_kept
 from farloop.studies.validation.relations import RelationOutcome
-from farloop.views import validation_tables
+from farloop.views import lcmp_tables, validation_tables
 from farloop.views.tabular import Cell, Table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,6 +47,7 @@ def main() -> int:
     output = arguments.output
     if arguments.picture:
         draw_errors()
+    put(PAGE, "lcmp", over_distance())
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     put(FLUID, "fluid-errors", fluid())
     put(FLUID, "fluid-causes", causes())
@@ -68,6 +70,13 @@ def put(page: Path, name: str, text: str, *, blank: str = "\n") -> None:
         ValueError: the page lacks a marker.
     """
     page.write_text(page_tables.place(page.read_text("utf-8"), name, SCRIPT, text, blank=blank), encoding="utf-8")
+
+
+def over_distance() -> str:
+    """What is kept of the comparisons with LCMP's program."""
+    compared = lcmp_kept.read_recorded()
+    table = page_tables.table(lcmp_tables.HEADER, lcmp_tables.rows(compared)) if compared else ""
+    return "\n\n".join([textwrap.fill(" ".join(lcmp_tables.sentences(compared)), 140), table]).strip()
 
 
 def speed(measured: Mapping[str, Any]) -> str:

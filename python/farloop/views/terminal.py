@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from farloop.studies.sweep.study import Study
     from farloop.studies.validation.checks import FidelityCheck
     from farloop.studies.validation.fluid_errors import FluidError
+    from farloop.studies.validation.lcmp.flow_by_flow import LcmpComparison
     from farloop.studies.validation.relations import RelationOutcome
     from farloop.views.report.tables import Cell
 
@@ -270,6 +271,17 @@ def validation(
     if errors:
         _print_table(validation_tables.FLUID, validation_tables.fluid(errors), "Fluid simulation beside packets")
     _console().print(Text(f"{validation_tables.summary(checks, outcomes, errors)}."))
+
+
+def lcmp(compared: Sequence[LcmpComparison], note: str = "") -> None:
+    """Prints how near the simulator is to LCMP's program: the answer, then the numbers of each case by size."""
+    from farloop.views import lcmp_tables
+
+    if note:
+        _console().print(note, markup=False, highlight=False, soft_wrap=True)
+    answer(lcmp_tables.sentences(compared))
+    if compared:
+        _print_table(lcmp_tables.HEADER, lcmp_tables.rows(compared))
 
 
 def deadlocks(sentences: Sequence[str], name: str = "") -> None:
