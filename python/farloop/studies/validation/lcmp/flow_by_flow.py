@@ -244,6 +244,8 @@ def compare(
     numbers = []
     for size_class, (above, most) in CLASSES.items():
         among = (sizes > above) & (sizes <= most)
+        if not among.any():
+            continue
         program = _metrics((took / ideals)[among])
         by_variation = {name: _metrics((times / ideals)[among]) for name, times in own.items()}
         numbers += [
