@@ -6,7 +6,7 @@ from support.papers_fixtures import failed, judge, made, planned, undecided
 from farloop.judging.claims import read_claims
 from farloop.judging.schedule import own_scenario
 
-FIGURES = ("uec/permutation", "uec/incast", "uno/fig08")
+FIGURES = ("uec/permutation", "uec/incast", "uno/fig08", "uno/fig13")
 
 
 def published(figure):
@@ -16,7 +16,9 @@ def published(figure):
 
 
 def flows(figure, case, algorithm, scale=1.0):
-    """Flows whose mean and largest completion time are the published ones, times `scale`."""
+    """Flows whose mean and, where it is published, largest completion time are the published ones, times `scale`."""
+    if figure == "uno/fig13":
+        return [{"finish_ps": scale * 1e9 * published(figure)[f"{case}: mean (ms)"]}] * 8
     name = f"{case}, {algorithm}" if figure == "uec/incast" else case
     unit, ps = ("ms", 1e9) if figure.startswith("uno/") else ("us", 1e6)
     numbers = published(figure)
@@ -59,6 +61,16 @@ def test_choosers_that_do_not_avoid_the_slow_spine_are_told():
     claim = judge("uec/permutation", planned("uec/permutation", make))["uec/slow-spine"]
     assert "slow spine: mixed takes less time than oblivious on average" in failed(claim)
     assert "slow spine: bitmap takes less time than oblivious on average" not in failed(claim)
+
+
+def test_coding_that_is_no_better_than_repairs_is_told():
+    def make(case, algorithm):
+        late = 2.0 if case.endswith(", coded") else 1.0
+        return made("uno/fig13", case, algorithm, flows=flows("uno/fig13", case, algorithm, late))
+
+    (claim,) = judge("uno/fig13", planned("uno/fig13", make)).values()
+    assert "uno, coded ends sooner than uno, plain" in failed(claim)
+    assert "uno, coded ends sooner than plb, coded" not in failed(claim)
 
 
 UNO = ("uno/fig09", "uno/fig10", "uno/fig11", "uno/fig12")
