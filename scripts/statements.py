@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from farloop.judging import causes
-from farloop.judging.claim_readings import READING_CLASSES
+from farloop.judging.claim_readings import APART, READING_CLASSES
 from farloop.judging.kinds import KINDS
 
 Claims = Sequence[Mapping[str, Any]]
@@ -23,6 +23,7 @@ HOLDS = {
     "untouched": "hold, untouched",
     "text or other figures": "hold, reading by text or other figures",
     "this figure": "hold only by its own reading (not counted)",
+    "by construction": "hold by construction (not judged)",
 }
 """Heads of the columns, by the class of reading that a statement rests on."""
 
@@ -65,6 +66,12 @@ def count_classes(claims: Claims) -> Counter[str]:
     return Counter(statement["reading"] for statement in of_claims if statement["holds"])
 
 
+def count_judged(claims: Claims) -> tuple[int, int]:
+    """The numbers of statements that are decided by measurement, and of those that follow from their setting alone."""
+    apart = [s["reading"] == APART for c in claims for s in c.get("statements", []) if s["holds"] is not None]
+    return sum(c.get("judged", 0) for c in claims) - sum(apart), sum(apart)
+
+
 def tally(claims: Claims) -> str:
     """The table of statements: a row for each paper and scale, with what holds by class of reading and what fails by kind of cause."""
     failed = list(failing(claims))
@@ -90,7 +97,7 @@ def _of(statement: Mapping[str, Any], paper: str, scale: str) -> bool:
 def _row(paper: str, scale: str, claims: Claims, failed: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str:
     causes_of = Counter(statement["kind"] for statement in failed)
     classes = count_classes(claims)
-    judged = sum(c.get("judged", 0) for c in claims)
+    judged, _ = count_judged(claims)
     cells = [paper, scale, judged, *(classes[name] for name in READING_CLASSES), *(causes_of[kind] for kind in kinds)]
     return f"| {' | '.join(map(str, cells))} |"
 

@@ -73,22 +73,24 @@ class RefusedError(Exception):
 def tally(claims: Claims) -> str:
     """The README's table: a row per paper, with its scales, its statements, and a column per verdict that occurs; calibrated claims apart.
 
-    Statements that hold only by a reading that their figure chose do not count as holding.
+    Statements that hold only by a reading that their figure chose do not count as holding. Those that follow from their setting alone
+    count neither as judged nor as holding.
     """
     columns = [v for v in VERDICTS if any(c["verdict"] == v for c in claims)]
     lines = [
-        f"| paper | scale | statements that hold, of judged | claims | {' | '.join(columns)} | of these calibrated |",
-        f"| --- | --- | ---: | ---: |{' ---: |' * (len(columns) + 1)}",
+        f"| paper | scale | statements that hold, of judged | claims | {' | '.join(columns)} | of these calibrated "
+        "| by construction, apart |",
+        f"| --- | --- | ---: | ---: |{' ---: |' * (len(columns) + 2)}",
     ]
     for paper in sorted({c["id"].partition("/")[0] for c in claims}):
         own = [c for c in claims if c["id"].startswith(f"{paper}/")]
         scales = ", ".join(sorted({c["scale"] for c in own}))
         counted = Counter(c["verdict"] for c in own)
         calibrated = sum(c["calibrated"] and c["verdict"] in VERDICTS[:3] for c in own)
-        judged = sum(c.get("judged", 0) for c in own)
         counted_classes = statements.count_classes(own)
-        held = sum(counted_classes.values()) - counted_classes["this figure"]
-        row = [paper, scales, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated]
+        held = counted_classes["untouched"] + counted_classes["text or other figures"]
+        judged, apart = statements.count_judged(own)
+        row = [paper, scales, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated, apart]
         lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
 

@@ -13,7 +13,7 @@ from typing import Any
 from farloop import _native
 from farloop.algorithm import describe_class, load
 from farloop.errors import FarloopError, clip_text, nearest
-from farloop.judging.claim_readings import read_readings, worst_class
+from farloop.judging.claim_readings import APART, read_readings, worst_class
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
 KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
@@ -68,7 +68,7 @@ def entries(what: str) -> list[dict[str, Any]]:
     if what == "claims":
         return [
             {"id": claim["id"], "scenario": name, "paper": claim.get("paper", {}), "what": claim["what"]}
-            | {"reading": worst_class(read_readings(claim))}
+            | {"reading": APART if claim.get("by_construction") else worst_class(read_readings(claim))}
             for name in figure_names()
             for claim in _tables(name).get("claim", [])
         ]

@@ -10,7 +10,7 @@ import farloop
 from farloop import catalogue
 from farloop.commands.app import app
 from farloop.judging import schedule
-from farloop.judging.claim_readings import ClaimReading, worst_class
+from farloop.judging.claim_readings import APART, ClaimReading, worst_class
 from farloop.judging.claims import Claim, Finding, Statement, add_readings, near, read_claims
 from farloop.studies import reproduce
 from farloop.studies.reproduce import Reading
@@ -160,8 +160,18 @@ def test_what_chose_a_reading_stands_in_reports_and_on_the_site(scripts):
 
 def test_claims_are_listed_with_the_class_of_their_readings(scripts):
     rows = {row["id"]: row["reading"] for row in catalogue.entries("claims")}
-    assert rows == {name: worst_class(c.readings) for name, c in scripts("tally").published_claims().items()}
+    claims = scripts("tally").published_claims()
+    assert rows == {name: APART if c.by_construction else worst_class(c.readings) for name, c in claims.items()}
+    assert rows["mrc/ports"] == APART
     assert len(set(rows.values())) > 1
+
+
+def test_a_claim_by_construction_says_so_of_all_its_statements():
+    (claim,) = read_claims({"claim": [{"id": "a/fig1", "what": "x", "by_construction": True}]})
+    row = Finding("a/fig1", [Statement("a", True, "")]).row(claim, "quick")
+    apart = add_readings(row, claim)
+    assert [s["reading"] for s in apart["statements"]] == [APART]
+    assert apart["verdict_text"] == add_readings(apart, claim)["verdict_text"] == "reproduced (by construction)"
 
 
 def test_readings_are_read_from_a_figures_file():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from farloop.judging.claim_readings import ClaimReading
+from farloop.judging.claim_readings import APART, ClaimReading
 from farloop.judging.claims import VERDICTS, Claim, read_claims
 from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
@@ -50,11 +50,27 @@ CLAIMS = [
 
 def test_the_tally_counts():
     assert tally.tally(CLAIMS).splitlines() == [
-        "| paper | scale | statements that hold, of judged | claims | reproduced | direction | differs | partial | of these calibrated |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| a | full | 1 of 4 | 2 | 1 | 0 | 1 | 0 | 1 |",
-        "| b | full, quick | 1 of 4 | 2 | 0 | 1 | 0 | 1 | 0 |",
+        "| paper | scale | statements that hold, of judged | claims | reproduced | direction | differs | partial | of these calibrated "
+        "| by construction, apart |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| a | full | 1 of 4 | 2 | 1 | 0 | 1 | 0 | 1 | 0 |",
+        "| b | full, quick | 1 of 4 | 2 | 0 | 1 | 0 | 1 | 0 | 0 |",
     ]
+
+
+def test_statements_by_construction_are_counted_apart():
+    apart = claim("a/fig1", "differs", "differs")
+    for statement in apart["statements"]:
+        statement["reading"] = APART
+    rows = tally.tally([apart, claim("a/fig2", "differs", "differs")]).splitlines()
+    assert rows[2] == "| a | full | 1 of 2 | 2 | 2 | 0 | 2 |", "neither what holds nor what fails is judged"
+    assert tally.statements.count_classes([apart]) == {APART: 1}
+    (row,) = tally.statements.tally([apart]).splitlines()[2:]
+    assert row.startswith("| a | full | 0 | 0 | 0 | 0 | 1 |")
+    published = {"a/fig1": dataclasses.replace(PUBLISHED["a/fig1"], by_construction=True)}
+    (now,) = tally.shown([claim("a/fig1", "reproduced", "reproduced")], {"a/fig1": KNOWN["a/fig1"]}, STATED, published)
+    assert now["verdict_text"] == "reproduced (by construction)"
+    assert [s["reading"] for s in now["statements"]] == [APART, APART]
 
 
 def test_the_table_has_the_papers_numbers_beside_ours():

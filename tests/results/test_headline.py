@@ -6,6 +6,7 @@ import re
 import pytest
 
 import farloop
+from farloop.judging.claim_readings import APART
 from farloop.results import effects, measures
 from farloop.results.cautions import Caution, by_weight
 from farloop.results.effects import ALL, Effect, slowdown_text
@@ -176,6 +177,9 @@ def test_the_statements_of_a_figure_come_first():
     ]
     answer = answer_reproduction([FigureVerdicts("a/b", "t", claims, []), FigureVerdicts("a/c", "t", [], [])])
     assert answer == "2 figures: 1 reproduced, 1 differs; 2 of 3 statements hold."
+    claims.append({"verdict": "reproduced", "statements": [{"holds": True, "reading": APART}]})
+    answer = answer_reproduction([FigureVerdicts("a/b", "t", claims, [])])
+    assert answer == "1 figure: 2 reproduced, 1 differs; 2 of 3 statements hold, and 1 by construction."
 
 
 def test_the_cautions_that_decide_come_first_and_each_code_once():

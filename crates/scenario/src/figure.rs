@@ -61,6 +61,8 @@ params! {
         id: Option<String> = None;
         /// What the paper says, in words.
         what: Option<String> = None;
+        /// Its statements follow from the setting alone, such as the rate of seven planes of eight: they count apart.
+        by_construction: bool = false;
     }
 }
 
@@ -114,6 +116,8 @@ pub struct Claim {
     pub id: String,
     /// What the paper says, in words.
     pub what: String,
+    /// Its statements follow from the setting alone.
+    pub by_construction: bool,
     /// Unpublished parameters that its runs rest on.
     pub readings: Vec<ReadingKeys>,
     /// The published numbers.
@@ -173,6 +177,7 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
         claims.push(Claim {
             id,
             what: keys.what.unwrap_or_default(),
+            by_construction: keys.by_construction,
             readings: read_readings(&section)?,
             tolerance: read_tolerance(&section, &paper)?,
             paper: paper.into(),

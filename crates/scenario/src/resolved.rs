@@ -180,7 +180,11 @@ fn set_value(text: &str) -> Json {
 }
 
 fn claim(claim: &Claim) -> Map<String, Json> {
-    let mut object = section(&ClaimKeys { id: Some(claim.id.clone()), what: Some(claim.what.clone()) });
+    let mut object = section(&ClaimKeys {
+        id: Some(claim.id.clone()),
+        what: Some(claim.what.clone()),
+        by_construction: claim.by_construction,
+    });
     object.insert("paper".into(), claim.paper.clone());
     object.insert("tolerance".into(), claim.tolerance.clone());
     if !claim.readings.is_empty() {

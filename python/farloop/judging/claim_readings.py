@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-ReadingClass = Literal["untouched", "text or other figures", "this figure"]
-"""The evidence behind the unpublished parameters that a statement rests on."""
+ReadingClass = Literal["untouched", "text or other figures", "this figure", "by construction"]
+"""The evidence behind the unpublished parameters that a statement rests on; "by construction" if it follows from the setting alone."""
 
-READING_CLASSES: tuple[ReadingClass, ...] = ("untouched", "text or other figures", "this figure")
-"""All of them, best first. By the last one agreement confirms nothing."""
+READING_CLASSES: tuple[ReadingClass, ...] = ("untouched", "text or other figures", "this figure", "by construction")
+"""All of them, best first. By the last two agreement confirms nothing."""
+
+APART: ReadingClass = "by construction"
+"""The class of statements that count neither as judged nor as holding."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from farloop.judging.claim_readings import ClaimReading, ReadingClass, read_readings, worst_class
+from farloop.judging.claim_readings import APART, ClaimReading, ReadingClass, read_readings, worst_class
 from farloop.judging.schedule import Need
 from farloop.results.summary import replace_infinite
 
@@ -39,6 +39,7 @@ class Claim:
         paper: Published numbers by name.
         tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one. Of a published 0 it is absolute.
         readings: What its runs rest on that is not published. Without any it is untouched: all is published, or a default of cited work.
+        by_construction: Its statements follow from the setting alone.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Claim:
     paper: dict[str, float]
     tolerance: dict[str, float]
     readings: tuple[ClaimReading, ...] = ()
+    by_construction: bool = False
 
     @property
     def calibrated(self) -> str:
@@ -53,7 +55,9 @@ class Claim:
         return "; ".join(reading.what for reading in self.readings if reading.reading_class == "this figure")
 
     def classify_reading(self, statement: str) -> ReadingClass:
-        """The worst class of the readings that a statement rests on."""
+        """The worst class of the readings that a statement rests on; that of all statements by construction."""
+        if self.by_construction:
+            return APART
         return worst_class(r for r in self.readings if not r.statements or statement in r.statements)
 
     def range(self, name: str) -> tuple[float, float]:
@@ -188,9 +192,10 @@ def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def add_readings(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
-    """The entry of a claim with the class of the reading that each statement rests on."""
+    """The entry of a claim with the class of the reading that each statement rests on, and a verdict that says "by construction"."""
     statements = [s | {"reading": claim.classify_reading(s["text"])} for s in row["statements"]]
-    return {**row, "statements": statements}
+    addition = " (by construction)" if claim.by_construction and row["verdict"] in VERDICTS[:3] else ""
+    return {**row, "verdict_text": row["verdict_text"].removesuffix(addition) + addition, "statements": statements}
 
 
 def remark(row: Mapping[str, Any]) -> str:
@@ -327,6 +332,7 @@ def read_claims(document: Mapping[str, Any]) -> list[Claim]:
             paper=_numbers(c.get("paper", {})),
             tolerance=_numbers(c.get("tolerance", {})),
             readings=read_readings(c),
+            by_construction=bool(c.get("by_construction", False)),
         )
         for c in document.get("claim", [])
     ]

@@ -41,6 +41,9 @@ TIMES_FROM = 2.0
 MAX_NAMED = 3
 """Algorithms that a sentence names side by side."""
 
+BY_CONSTRUCTION = "by construction"
+"""The reading of statements that are counted apart, as `farloop.judging.claim_readings.APART` has it; judges import results."""
+
 _PLACES = {"cross": "across", "intra": "inside", ALL: ""}
 
 _COSTS = (
@@ -119,11 +122,9 @@ def headline(comparison: Judged) -> Headline:
 def answer_reproduction(done: Sequence[FigureVerdicts]) -> str:
     """The numbers of figures of papers that come out as published, and of their statements that hold."""
     claims = [claim for figure in done for claim in figure.claims]
-    known = [s for claim in claims for s in claim.get("statements", []) if s["holds"] is not None]
     counts = Counter(str(claim["verdict"]) for claim in claims)
     named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no claims"
-    holding = sum(bool(statement["holds"]) for statement in known)
-    return f"{count_text(len(done), 'figure')}: {named}; {holding} of {len(known)} statements hold."
+    return f"{count_text(len(done), 'figure')}: {named}; {_statements_text(claims, 'statements')}."
 
 
 def _have_one_case(comparison: ComparedRuns) -> bool:
@@ -132,12 +133,22 @@ def _have_one_case(comparison: ComparedRuns) -> bool:
 
 def _claims_sentences(comparison: Judged) -> tuple[str, ...]:
     """The number of the paper's statements that hold in these runs; nothing where none is judged."""
-    known = [s for claim in comparison.claims for s in claim.get("statements", []) if s["holds"] is not None]
-    if not comparison.figure or not known:
+    if not comparison.figure or not _decided(comparison.claims):
         return ()
-    holding = sum(bool(statement["holds"]) for statement in known)
     verdicts = ", ".join(dict.fromkeys(str(claim["verdict_text"]) for claim in comparison.claims))
-    return (f"{comparison.figure}: {verdicts}; {holding} of {len(known)} statements of the paper hold.",)
+    return (f"{comparison.figure}: {verdicts}; {_statements_text(comparison.claims, 'statements of the paper')}.",)
+
+
+def _decided(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [s for claim in claims for s in claim.get("statements", []) if s["holds"] is not None]
+
+
+def _statements_text(claims: Sequence[Mapping[str, Any]], noun: str) -> str:
+    """The number of statements that hold, without those that follow from their setting alone, which are counted apart."""
+    known = _decided(claims)
+    judged = [s for s in known if s.get("reading") != BY_CONSTRUCTION]
+    apart = f", and {len(known) - len(judged)} by construction" if len(judged) < len(known) else ""
+    return f"{sum(bool(s['holds']) for s in judged)} of {len(judged)} {noun} hold{apart}"
 
 
 def _decisive(made: Sequence[Effect]) -> list[Effect]:

@@ -41,6 +41,10 @@ fn figures_cases_and_claims() {
             "[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = 2024-01-01 }\n",
             &["claim.x.paper.r: is a date", "expected numbers, texts"],
         ),
+        (
+            "[[claim]]\nid = \"x\"\nwhat = \"y\"\nby_construction = \"yes\"\n",
+            &["bad.toml:14: claim.x.by_construction: \"yes\" is a text", "expected true or false"],
+        ),
         ("[[claim]]\nid = \"x\"\nwhat = \"y\"\nmeasure = 1\n", &["claim.x.measure: unknown key", "paper, tolerance"]),
     ];
     for (bad, expected) in cases {
