@@ -1,6 +1,6 @@
 """Runs of LCMP's program beside farloop, flow by flow, and what of it the repository keeps: quantiles by size.
 
-Rules, set before the loads 0.5 and 0.8 were simulated:
+Rules, set with load 0.3 before any other was simulated:
 
 - A number is a mean or quantile of the slowdown: completion time, until the last byte is acknowledged, over the program's own ideal.
 - Of all flows, mean, median, 90th and 99th percentile are to be within 5 % of the program's. Where farloop's own numbers, with another

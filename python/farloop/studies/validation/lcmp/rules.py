@@ -1,6 +1,6 @@
 """A run of LCMP's program as a scenario of farloop: the rules of the comparison, each with its place in the program.
 
-They were set with load 0.3 and committed before the loads 0.5 and 0.8 were simulated.
+They were set with load 0.3 and committed before any other was simulated.
 """
 
 from __future__ import annotations
