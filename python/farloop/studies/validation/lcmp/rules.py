@@ -35,7 +35,7 @@ def scenario(
     names = {node: _name(network, node) for node in network.nodes}
     listed = []
     for flow, path in zip(flows, paths, strict=True):
-        own = {
+        own: dict[str, Any] = {
             "from": names[flow.source],
             "to": names[flow.target],
             "size": f"{flow.size}B",
