@@ -169,15 +169,17 @@ bench: build
 
 # scripts/guard.py says what is counted, and why it may skip.
 TOLERANCE ?= 3
+GUARD_PROFILE ?= release
 guard:
-	@$(PYTHON) scripts/guard.py --tolerance $(TOLERANCE)
+	@$(PYTHON) scripts/guard.py --tolerance $(TOLERANCE) --profile $(GUARD_PROFILE)
 
 guard-program:
-	@$(PYTHON) scripts/guard.py --build
+	@$(PYTHON) scripts/guard.py --build --profile $(GUARD_PROFILE)
 
 # The message of the commit that stores new baselines says what the cost is paid for.
 guard-accept:
 	@$(PYTHON) scripts/guard.py --accept
+	@$(PYTHON) scripts/guard.py --accept --profile quick
 
 FAULTS ?=
 faults: test-module $(VENV)/.dev

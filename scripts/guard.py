@@ -8,10 +8,11 @@ For packets, instructions and events per packet-hop; for rates (`run.gear = "flu
     scripts/guard.py --accept         measures all cases and stores them as the baselines
     scripts/guard.py --tolerance 1    fails where a case costs over 1 % more
     scripts/guard.py --runs 2         measures twice, and says how far the counts are apart
+    scripts/guard.py --profile quick  of a program without optimisation at link time, whose baselines are its own (CI)
 
 Counted by valgrind's callgrind, inside of `Simulation::run` alone: neither reading a scenario nor building its network
-counts. The baselines (benches/guard.json) hold for one compiler and one kind of machine. Where valgrind is missing, or
-compiler or machine are others, this says so and ends without a verdict, with exit code 0.
+counts. The baselines (benches/guard.json, benches/guard-quick.json) hold for one compiler and one kind of machine.
+Where valgrind is missing, or compiler or machine are others, this says so and ends without a verdict, with exit code 0.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-BASELINES = ROOT / "benches" / "guard.json"
+
+BASELINES = {"release": ROOT / "benches" / "guard.json", "quick": ROOT / "benches" / "guard-quick.json"}
+"""By the profile of Cargo with which the program is built."""
 
 #: The functions whose instructions count, callees included: of packets, and of rates. They are marked `#[inline(never)]`.
 COUNTED = ("farloop_net::sim::Simulation::run*", "farloop_fluid::simulation::Simulation::run")
@@ -155,16 +158,18 @@ def obstacle(here: Mapping[str, str], pinned: str, stored: Mapping[str, str] | N
 def environment() -> dict[str, str]:
     """The environment without what changes the code that the compiler makes, or for how many threads."""
     names = re.compile(r"CARGO_PROFILE_|CARGO_BUILD_RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|RUSTFLAGS|FARLOOP_")
-    return {name: value for name, value in os.environ.items() if not names.match(name)}
+    kept = {name: value for name, value in os.environ.items() if not names.match(name)}
+    # What is compiled piece by piece is inlined otherwise.
+    return kept | {"CARGO_INCREMENTAL": "0"}
 
 
-def build() -> Path:
-    """Builds the program that runs a scenario, as users run it."""
+def build(profile: str) -> Path:
+    """Builds the program that runs a scenario: as users run it ("release"), or as tests do ("quick")."""
     cargo = os.environ.get("CARGO", "cargo")
-    command = [cargo, "build", "--quiet", "--release", "-p", "farloop-scenario", "--example", "run"]
+    command = [cargo, "build", "--quiet", "--profile", profile, "-p", "farloop-scenario", "--example", "run"]
     if subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode != 0:
         raise GuardError("the example `run` of farloop-scenario cannot be built")
-    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "examples" / "run"
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / profile / "examples" / "run"
 
 
 def measure(run: Path, name: str) -> Count:
@@ -209,6 +214,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)} (all)")
     parser.add_argument("--accept", action="store_true", help="store what is measured as the baselines")
     parser.add_argument("--build", action="store_true", help="build the program that is measured, and end")
+    parser.add_argument("--profile", choices=BASELINES, default="release", help="how the program is built (release)")
     parser.add_argument("--runs", type=int, default=1, help="measure so often, and say how far the counts are apart")
     parser.add_argument(
         "--tolerance",
@@ -235,14 +241,15 @@ def main(arguments: Sequence[str]) -> int:
     )
     here = {"rustc": compiler.stdout.strip(), "machine": f"{platform.system()} {platform.machine()}"}
     pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text(encoding="utf-8"))["toolchain"]["channel"]
-    is_compared = BASELINES.exists() and not options.accept
-    stored, baselines = load(BASELINES.read_text(encoding="utf-8")) if is_compared else (None, {})
+    file = BASELINES[options.profile]
+    is_compared = file.exists() and not options.accept
+    stored, baselines = load(file.read_text(encoding="utf-8")) if is_compared else (None, {})
     reason = obstacle(here, pinned, stored)
     if reason is not None:
         say(f"guard skipped: {reason}")
         return 0
     try:
-        program = build()
+        program = build(options.profile)
         if options.build:
             return 0
         counts = measure_all(program, options.cases or list(CASES), options.runs)
@@ -250,8 +257,8 @@ def main(arguments: Sequence[str]) -> int:
         say(f"guard failed: {error}", to=sys.stderr)
         return 1
     if options.accept:
-        BASELINES.write_text(dump(here, counts), encoding="utf-8")
-        say(f"stored in {BASELINES.relative_to(ROOT)}: commit it, and say in the message why the cost changed")
+        file.write_text(dump(here, counts), encoding="utf-8")
+        say(f"stored in {file.relative_to(ROOT)}: commit it, and say in the message why the cost changed")
         return 0
     return judge(here, stored, counts, baselines, options.tolerance / 100)
 
