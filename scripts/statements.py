@@ -36,7 +36,8 @@ A claim of a paper is several statements, each of which holds or not. This page 
 ([what the kinds are](README.md)) and what readings of the paper give. The commands of the readings, and the time that each takes, are in
 `causes.toml` of each paper, in the same order and words. *Calibrated*: its outcome chose the reading, so that it confirms nothing. *Turns*:
 with it the statement holds. *Keeps*: with it no other statement is lost. *Better* and *worse* say on which side of the published number
-ours is. `make accept` writes this page; `make statements` runs the commands that take less than ten seconds."""
+ours is. Brackets are 95 % intervals of the mean; *fails* is what the command calls "does not hold". `make accept` writes this page;
+`make statements` runs the commands that take less than ten seconds."""
 
 
 def failing(claims: Claims) -> Iterator[dict[str, Any]]:
@@ -140,7 +141,7 @@ def _entry(together: Sequence[Mapping[str, Any]], *, shared: bool) -> str:
     """Statements with their cause; with the page that tells it, unless all of the paper share one."""
     lines = []
     for statement in together:
-        side = f"; *{statement['side']} than published*" if statement["side"] else ""
+        side = f"; *{statement['side']}*" if statement["side"] else ""
         lines.append(f"- **{_plain(statement['statement'])}** ({_plain(statement['evidence'])}{side}).")
     first = together[0]
     page = f" ([{first['page']}]({first['page']}))" if first["page"] and not shared else ""
@@ -153,7 +154,7 @@ def _entry(together: Sequence[Mapping[str, Any]], *, shared: bool) -> str:
 
 def _reading(reading: Mapping[str, Any], texts: Sequence[str]) -> str:
     """A reading in few words: without its command, which is in the file of causes, and without the texts of statements that are above."""
-    gives = reading["gives"]
+    gives = reading["gives"].replace("does not hold: ", "fails: ")
     for text in texts:
         gives = gives.replace(text, "…")
     words = [
@@ -173,5 +174,6 @@ def _wrapped(item: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in which Markdown finds nothing to do."""
+    """A text in which Markdown finds nothing to do; its brackets are 95 % intervals."""
+    text = re.sub(r"\(95 %, (\d+ seeds)\)", r"(\1)", text)
     return text.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;").replace("|", "\\|")

@@ -91,7 +91,7 @@ def test_a_file_of_causes(tmp_path):
         (
             CLOSE,
             "too close to tell",
-            "over 20 seeds the mean is in 0.2 to 0.22 (95 %), and the accepted edge is 0.21.",
+            "0.2 to 0.22 over 20 seeds (95 %), accepted edge 0.21.",
         ),
         (OPEN, "open", ""),
     ],
@@ -256,7 +256,7 @@ def test_statements_are_counted_by_cause(scripts):
     ]
     page = statements.page([made_up()])
     assert "### none/fig01: 6 of 7 hold (full scale)" in page
-    assert "- **b \\| fails** (2 &lt; 3; *better than published*).\n    - *no cause named*" in page
+    assert "- **b \\| fails** (2 &lt; 3; *better*).\n    - *no cause named*" in page
     assert "a holds" not in page
 
 

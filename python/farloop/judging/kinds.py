@@ -221,7 +221,7 @@ class TooClose(Kind):
     def describe(self) -> str:
         """The keys in a line for readers."""
         low, high = self.interval
-        return f"over {self.seeds} seeds the mean is in {low:g} to {high:g} (95 %), and the accepted edge is {self.bound:g}."
+        return f"{low:g} to {high:g} over {self.seeds} seeds (95 %), accepted edge {self.bound:g}."
 
 
 @dataclass(frozen=True)

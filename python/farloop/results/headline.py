@@ -133,19 +133,19 @@ def _have_one_case(comparison: ComparedRuns) -> bool:
 
 def _claims_sentences(comparison: Judged) -> tuple[str, ...]:
     """The number of the paper's statements that hold in these runs; nothing where none is judged."""
-    if not comparison.figure or not _decided(comparison.claims):
+    if not comparison.figure or not _list_decided(comparison.claims):
         return ()
     verdicts = ", ".join(dict.fromkeys(str(claim["verdict_text"]) for claim in comparison.claims))
     return (f"{comparison.figure}: {verdicts}; {_statements_text(comparison.claims, 'statements of the paper')}.",)
 
 
-def _decided(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _list_decided(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [s for claim in claims for s in claim.get("statements", []) if s["holds"] is not None]
 
 
 def _statements_text(claims: Sequence[Mapping[str, Any]], noun: str) -> str:
     """The number of statements that hold, without those that follow from their setting alone, which are counted apart."""
-    known = _decided(claims)
+    known = _list_decided(claims)
     judged = [s for s in known if s.get("reading") != BY_CONSTRUCTION]
     apart = f", and {len(known) - len(judged)} by construction" if len(judged) < len(known) else ""
     return f"{sum(bool(s['holds']) for s in judged)} of {len(judged)} {noun} hold{apart}"

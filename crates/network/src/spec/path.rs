@@ -1,7 +1,5 @@
 //! Paths of single flows.
 
-use super::NodeId;
-
 /// The packets of a flow pass these nodes, whatever the shortest paths are: data from its source to its destination, and acknowledgements
 /// and signals back.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,15 +25,15 @@ impl PathSpec {
 /// A node of a path, and the link that leads to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathStep {
-    /// The node.
-    pub node: NodeId,
+    /// Index into [`NetworkSpec::nodes`](super::NetworkSpec::nodes).
+    pub node: u32,
     /// Number of the link among those from the node before, from 0; of the first node it says nothing.
     pub link: u32,
 }
 
 impl PathStep {
     /// The node by the first link to it.
-    pub const fn by_first_link(node: NodeId) -> PathStep {
+    pub const fn by_first_link(node: u32) -> PathStep {
         PathStep { node, link: 0 }
     }
 }

@@ -6,7 +6,8 @@
 //! (`circuit_facts`), detours (`detours`), changes of links (`link_events`).
 //!
 //! Flows are those of the scenario and of files (`flow_list`), then those that are drawn (`random`, `elephants`) or follow from each other
-//! (`collectives`, `follows`); some have paths of their own (`pinned_flows`). The rules of the network model are in `farloop_net`; `error_mapping` finds the keys that break them.
+//! (`collectives`, `follows`); some have paths of their own (`pinned_flows`). The rules of the network model are in `farloop_net`;
+//! `error_mapping` finds the keys that break them.
 
 mod agents;
 mod circuit_facts;
