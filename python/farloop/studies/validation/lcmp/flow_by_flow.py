@@ -95,7 +95,7 @@ class SlowdownNumber:
 
     @property
     def verdict(self) -> str:
-        """Whether it is within its limit; empty for the numbers of classes."""
+        """`AGREES` if it is within its limit; empty for the numbers of classes."""
         if self.size_class != ALL:
             return ""
         return AGREES if abs(self.difference) <= self.limit else DIFFERS
@@ -125,7 +125,7 @@ class LcmpComparison:
 
     @property
     def verdict(self) -> str:
-        """Whether all judged numbers are within their limits, all ideals exact and enough flows over."""
+        """`AGREES` if all judged numbers are within their limits, all ideals exact and enough flows over."""
         few = self.farloop_unfinished <= MAX_UNFINISHED * self.flows and self.exact_ideals == self.flows
         return AGREES if few and not any(number.verdict == DIFFERS for number in self.numbers) else DIFFERS
 
@@ -270,7 +270,7 @@ def compare(
 
 
 def _times_ns(run: Run) -> Any:
-    """ProgramTime times of a run until the acknowledgement of the last byte, in nanoseconds; NaN where a flow is not over."""
+    """Completion times of a run, until the last byte is acknowledged, in nanoseconds; NaN where a flow is not over."""
     return (column(run.flows, "finish_ps") - column(run.flows, "start_ps")) / 1e3
 
 
