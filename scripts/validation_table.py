@@ -48,7 +48,6 @@ def main() -> int:
     if arguments.picture:
         draw_errors()
     put(PAGE, "lcmp", over_distance())
-    put(README, "distance", flow_by_flow(), blank="")
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     put(FLUID, "fluid-errors", fluid())
     put(FLUID, "fluid-causes", causes())
@@ -78,20 +77,6 @@ def over_distance() -> str:
     compared = lcmp_kept.read_recorded()
     table = page_tables.table(lcmp_tables.HEADER, lcmp_tables.rows(compared)) if compared else ""
     return "\n\n".join([textwrap.fill(" ".join(lcmp_tables.sentences(compared)), 140), table]).strip()
-
-
-def flow_by_flow() -> str:
-    """What is kept of the comparisons with LCMP's program, in a sentence."""
-    compared = lcmp_kept.read_recorded()
-    flows = sum(case.flows for case in compared)
-    within = sum(case.flows * case.flow_by_flow["within 5 %"] for case in compared) / flows
-    most = max(abs(number.difference) for case in compared for number in case.numbers if number.verdict)
-    text = (
-        f"Beside LCMP's ns-3, over links of 1 to 10 ms between 13 sites, {100 * within:.0f} % of {flows:,} flows complete "
-        f"within 5 % of its times, and mean, median, 90th and 99th percentile of the slowdown are within {100 * most:.1f} % "
-        "([flow by flow](docs/validation.md#completion-times-over-distance))."
-    )
-    return textwrap.fill(text, 140, break_long_words=False, break_on_hyphens=False)
 
 
 def speed(measured: Mapping[str, Any]) -> str:
