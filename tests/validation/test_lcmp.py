@@ -174,7 +174,7 @@ def test_without_a_checkout_it_shows_what_is_kept(command):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["lcmp/ecmp-0.4"], "lcmp/ecmp-0.4: there is no such case; cases: lcmp/ecmp-0.3"),
+        (["lcmp/ecmp-0.4"], "lcmp/ecmp-0.4: no such case; did you mean lcmp/ecmp-0.8? there is lcmp/ecmp-0.3"),
         (["lcmp", "htsim"], "lcmp beside other names: expected it alone"),
         (["htsim", "--from", "."], "--from: only lcmp takes files of others"),
         (["lcmp", "--from", "nowhere"], "topology_LeafSpine_MultiDC13.txt: cannot be read"),

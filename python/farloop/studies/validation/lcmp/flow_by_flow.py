@@ -153,9 +153,7 @@ def select(names: Sequence[str], *, full: bool) -> list[LcmpCase]:
         elif name in known:
             chosen.append(known[name])
         else:
-            near = nearest(name, known)
-            hint = f"; did you mean {near}?" if near else ""
-            raise FarloopError(f"{clip_text(name)}: there is no such case; cases: {', '.join(known)}{hint}")
+            raise FarloopError(f"{clip_text(name)}: no such case; {nearest(name, known)}")
     return list(dict.fromkeys(chosen))
 
 
