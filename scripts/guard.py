@@ -159,7 +159,7 @@ def environment() -> dict[str, str]:
     """The environment without what changes the code that the compiler makes, or for how many threads."""
     names = re.compile(r"CARGO_PROFILE_|CARGO_BUILD_RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|RUSTFLAGS|FARLOOP_")
     kept = {name: value for name, value in os.environ.items() if not names.match(name)}
-    # What is compiled piece by piece is inlined otherwise.
+    # Incremental compilation inlines other functions, and so changes the counts.
     return kept | {"CARGO_INCREMENTAL": "0"}
 
 

@@ -17,8 +17,8 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
     let NetworkSpec {
         nodes,
         links,
-        detours: _, // paths follow them
-        paths: _,   // as above
+        detours: _, // the ways of flows follow them
+        paths: _,   // the ways of flows follow them, too
         events,
         transport,
         algorithms,

@@ -119,14 +119,7 @@ fn everything_takes_it() {
         [(Ecmp::Flow, TransportKind::Tcp), (Ecmp::Packet, TransportKind::Rdma), (Ecmp::Packet, TransportKind::Tcp)]
     {
         let mut spec = fabric(&[(LEAVES[0], HOSTS[2], FAR)]);
-        spec.transport = transport(kind);
-        spec.algorithms = vec![algorithm("dctcp", &[])];
-        for node in &mut spec.nodes {
-            if let NodeKind::Switch(switch) = &mut node.kind {
-                switch.ecmp = ecmp;
-                switch.ecn = Some(EcnSpec::step(Bytes::new(60_000)));
-            }
-        }
+        spread(&mut spec, ecmp, kind);
         let whole = run(spec.clone());
         assert_eq!(packets(&whole, LEAVES[0], NEAR), 0, "{ecmp:?} {kind:?}");
         let cut = Simulation::build(spec, farloop_net::Cores::with_parts(2, 2), &mut || true).expect("valid");

@@ -120,14 +120,7 @@ fn everything_takes_it() {
     {
         let mut spec = fabric(2, vec![PathSpec { flow: 0, data: over(FAR), acks: back_over(NEAR) }]);
         spec.flows.truncate(1);
-        spec.transport = transport(kind);
-        spec.algorithms = vec![algorithm("dctcp", &[])];
-        for node in &mut spec.nodes {
-            if let NodeKind::Switch(switch) = &mut node.kind {
-                switch.ecmp = ecmp;
-                switch.ecn = Some(EcnSpec::step(Bytes::new(60_000)));
-            }
-        }
+        spread(&mut spec, ecmp, kind);
         let whole = run(spec.clone());
         assert_eq!(packets(&whole, LEAVES[0], NEAR), [0, 0], "{ecmp:?} {kind:?}");
         assert_eq!(packets(&whole, LEAVES[1], FAR), [0], "{ecmp:?} {kind:?}");

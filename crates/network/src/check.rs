@@ -2,6 +2,7 @@
 //! missing, since only the finished network knows their paths.
 
 mod circuit_slots;
+mod fault;
 mod link_events;
 mod link_pfc;
 mod paths;
@@ -381,24 +382,24 @@ impl NetworkSpec {
 
     /// Checks that all link events are possible.
     fn check_link_events(&self) -> Result<(), BuildError> {
-        link_events::check(self).map_err(|fault| {
-            let link_events::Fault { event, setting, problem, expected } = fault;
+        link_events::check(self).map_err(|refused| {
+            let fault::Fault { index: event, setting, problem, expected } = refused;
             BuildError::LinkEvent { event, setting, problem, expected }
         })
     }
 
     /// Flows can take the paths that they are given.
     fn check_paths(&self) -> Result<(), BuildError> {
-        paths::check(self).map_err(|fault| {
-            let paths::Fault { path, setting, problem, expected } = fault;
+        paths::check(self).map_err(|refused| {
+            let fault::Fault { index: path, setting, problem, expected } = refused;
             BuildError::Path { path, setting, problem, expected }
         })
     }
 
     /// Links can have the PFC that they are given.
     fn check_link_pfc(&self, largest: Bytes) -> Result<(), BuildError> {
-        link_pfc::check(self, largest).map_err(|fault| {
-            let link_pfc::Fault { link, setting, problem, expected } = fault;
+        link_pfc::check(self, largest).map_err(|refused| {
+            let fault::Fault { index: link, setting, problem, expected } = refused;
             BuildError::LinkPfc { link, setting, problem, expected }
         })
     }

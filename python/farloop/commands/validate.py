@@ -24,7 +24,10 @@ from farloop.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from farloop.experiments.execution import Execution
+    from farloop.output.directories import Output
 
 
 def complete_references(incomplete: str) -> list[str]:
@@ -104,8 +107,8 @@ def validate(
             raise FarloopError(
                 f"{flow_by_flow.NAME} beside other names: expected it alone, since it takes files of others"
             )
-        target = (out, force, fresh, store)
-        _validate_lcmp(of_lcmp, checkout, execution, target, full=full, quiet=quiet, as_json=as_json)
+        into = directory(out or Path("out") / flow_by_flow.NAME, force=force, fresh=fresh, store=store)
+        _validate_lcmp(of_lcmp, checkout, execution, into, full=full, quiet=quiet, as_json=as_json)
         return
     if checkout is not None:
         raise FarloopError(
@@ -116,8 +119,8 @@ def validate(
     chosen = checking.select(among, full=full) if among or not wanted else []
     cases = fluid_errors.select(of_fluid, full=full) if of_fluid or not wanted else []
     worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
-    into = out or Path("out") / "validation"
-    with directory(into, force=force, fresh=fresh, store=store) as aside, reporter(quiet=quiet) as progress:
+    target = out or Path("out") / "validation"
+    with directory(target, force=force, fresh=fresh, store=store) as aside, reporter(quiet=quiet) as progress:
         with execution.attach(aside.store, progress) as on_store:
             results = checking.run(chosen, on_store)
             outcomes = metamorphic.run(on_store, worlds) if not wanted or metamorphic.NAME in wanted else []
@@ -128,12 +131,12 @@ def validate(
     if as_json:
         from farloop.views import machine
 
-        print_json(machine.validation(results, outcomes, into, errors))
+        print_json(machine.validation(results, outcomes, target, errors))
     elif not quiet:
         from farloop.views import terminal
 
         terminal.validation(results, outcomes, errors)
-        terminal.print_written(into, report=not no_report)
+        terminal.print_written(target, report=not no_report)
     differs = results and checks.worst(results) == checks.DIFFERS
     worse = any(error.verdict == fluid_errors.WORSE for error in errors)
     if differs or worse or not all(outcome.holds for outcome in outcomes):
@@ -144,27 +147,24 @@ def _validate_lcmp(
     names: list[str],
     checkout: Path | None,
     execution: Execution,
-    target: tuple[Path | None, bool, bool, Path | None],
+    into: AbstractContextManager[Output],
     *,
     full: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Compares with the completion times in a checkout of LCMP's artifact; without one shows what the repository has kept of it."""
-    from farloop.output.directories import directory
     from farloop.running.progress import reporter
     from farloop.studies.validation.lcmp import artifact, flow_by_flow, kept
     from farloop.views import terminal
 
     cases = flow_by_flow.select(names, full=full)
-    out, force, fresh, store = target
-    out = out or Path("out") / flow_by_flow.NAME
     if checkout is None:
         compared = kept.read_recorded(None if names == [flow_by_flow.NAME] else cases)
         note = f"No checkout: `git clone {artifact.REPOSITORY}`, and name it with --from. Kept of earlier comparisons:"
     else:
         note = ""
-        with directory(out, force=force, fresh=fresh, store=store) as aside, reporter(quiet=quiet) as progress:
+        with into as aside, reporter(quiet=quiet) as progress:
             with execution.attach(aside.store, progress) as on_store:
                 compared = flow_by_flow.run(checkout, cases, on_store, full=full)
             kept.write(compared, aside.path, scale="full" if full else "quick")

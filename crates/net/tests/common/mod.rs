@@ -50,6 +50,17 @@ pub fn tcp() -> TcpSpec {
     TcpSpec { min_rto: Delta::from_ms(1), initial_rto: Delta::from_ms(100), ..TcpSpec::default() }
 }
 
+/// All switches choose among paths by `ecmp` and mark from 60 kB on, under DCTCP over endpoints of this kind.
+pub fn spread(spec: &mut NetworkSpec, ecmp: Ecmp, kind: TransportKind) {
+    spec.transport = transport(kind);
+    spec.algorithms = vec![algorithm("dctcp", &[])];
+    for node in &mut spec.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            (switch.ecmp, switch.ecn) = (ecmp, Some(EcnSpec::step(Bytes::new(60_000))));
+        }
+    }
+}
+
 pub fn flow(src: u32, dst: u32, start: Time, size: Bytes) -> FlowSpec {
     FlowSpec::plain(src, dst, start, size)
 }

@@ -1,26 +1,17 @@
 //! Checks of link events.
 
+use super::fault::Fault;
 use crate::spec::{Direction, LinkChange, LinkEventSpec, LinkSpec, NetworkSpec, NodeId, NodeKind};
 use farloop_cc::int::RateCode;
 use farloop_units::{Rate, Time};
 use std::collections::BTreeMap;
-
-/// Why an event cannot happen.
-pub(crate) struct Fault {
-    /// Its index.
-    pub event: usize,
-    /// The setting at fault, as scenarios call it.
-    pub setting: &'static str,
-    pub problem: String,
-    pub expected: String,
-}
 
 /// Refuses events that contradict each other or the network.
 pub(crate) fn check(spec: &NetworkSpec) -> Result<(), Fault> {
     let events = &spec.events.events;
     for (event, what) in events.iter().enumerate() {
         let fault = |setting, problem: String, expected: &str| {
-            Err(Fault { event, setting, problem, expected: expected.to_string() })
+            Err(Fault { index: event, setting, problem, expected: expected.to_string() })
         };
         let Some(link) = spec.links.get(what.link as usize) else {
             return fault("link", format!("there is no link {}", what.link), "");
@@ -99,7 +90,8 @@ fn check_order(spec: &NetworkSpec) -> Result<(), Fault> {
         let LinkEventSpec { at, link, direction, ref change } = events[event];
         let name = || link_name(spec, link as usize);
         let setting = change.setting();
-        let fault = |problem: String, expected: &str| Err(Fault { event, setting, problem, expected: expected.into() });
+        let fault =
+            |problem: String, expected: &str| Err(Fault { index: event, setting, problem, expected: expected.into() });
         for port in direction.ports(link) {
             if set.insert((port, setting), at) == Some(at) {
                 let problem = format!("another event sets this for {} at {at}, too", name());

@@ -1,17 +1,8 @@
 //! Checks of links with PFC of their own.
 
+use super::fault::Fault;
 use crate::spec::{BifrostSpec, LinkPfc, LinkSpec, NetworkSpec, NodeKind};
 use farloop_units::{Bytes, Delta};
-
-/// Why a link cannot have the PFC that it is given.
-pub(crate) struct Fault {
-    /// Its index.
-    pub link: usize,
-    /// The setting at fault, as scenarios call it.
-    pub setting: &'static str,
-    pub problem: String,
-    pub expected: String,
-}
 
 type Problem = (&'static str, String, String);
 
@@ -19,7 +10,7 @@ type Problem = (&'static str, String, String);
 pub(crate) fn check(spec: &NetworkSpec, largest: Bytes) -> Result<(), Fault> {
     for (link, own) in spec.links.iter().enumerate() {
         if let Err((setting, problem, expected)) = check_one(spec, link, own, largest) {
-            return Err(Fault { link, setting, problem, expected });
+            return Err(Fault { index: link, setting, problem, expected });
         }
     }
     Ok(())

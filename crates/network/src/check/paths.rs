@@ -1,17 +1,8 @@
 //! Checks of paths that flows are pinned to.
 
+use super::fault::Fault;
 use crate::spec::{LinkChange, NetworkSpec, NodeId, NodeKind, PathSpec, PathStep, TransportKind};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Why a flow cannot take the path that it is given.
-pub(crate) struct Fault {
-    /// Index of the path.
-    pub path: usize,
-    /// The setting at fault, as scenarios call it.
-    pub setting: &'static str,
-    pub problem: String,
-    pub expected: String,
-}
 
 type Problem = (&'static str, String, String);
 
@@ -31,7 +22,7 @@ pub(crate) fn check(spec: &NetworkSpec) -> Result<(), Fault> {
     }
     let mut pinned = BTreeSet::new();
     for (path, own) in spec.paths.iter().enumerate() {
-        let fault = |(setting, problem, expected)| Fault { path, setting, problem, expected };
+        let fault = |(setting, problem, expected)| Fault { index: path, setting, problem, expected };
         check_one(spec, own, &joined, &degree).map_err(fault)?;
         if !pinned.insert(own.flow) {
             return Err(fault(("path", "the flow has two paths".into(), "expected one".into())));

@@ -31,6 +31,7 @@ class SiteNetwork:
         for a, b, gbps, delay in links:
             self._near[a][b] = self._near[b][a] = gbps, delay
         self._next: dict[int, dict[int, list[int]]] = {}
+        self._ideal_paths: dict[tuple[int, int], tuple[int, int, int]] = {}
 
     @property
     def nodes(self) -> list[int]:
@@ -123,23 +124,24 @@ class SiteNetwork:
         delay, _, transmission = self._find_ideal_path(source, target)
         return 2 * delay + transmission
 
-    @functools.cache  # noqa: B019  (a network lives as long as the process)
     def _find_ideal_path(self, source: int, target: int) -> tuple[int, int, int]:
         """Propagation in ns, rate of the slowest link in Gbps and transmission in ns of the path that the program takes for the ideal."""
-        hops = self.next_hops(target)
+        if (source, target) not in self._ideal_paths:
+            ways = self._list_ways(source, target)
+            self._ideal_paths[source, target] = min(ways, key=lambda way: (way[0], -way[1]))
+        return self._ideal_paths[source, target]
 
-        def walk(node: int) -> list[tuple[int, int, int]]:
-            if node == target:
-                return [(0, 1 << 30, 0)]
-            ways = []
-            for near in hops[node]:
-                gbps, delay = self._near[node][near]
-                for further, slowest, transmission in walk(near):
-                    own = PAYLOAD * 1_000_000_000 * 8 // (gbps * 1_000_000_000)
-                    ways.append((further + delay, min(slowest, gbps), transmission + own))
-            return ways
-
-        return min(walk(source), key=lambda way: (way[0], -way[1]))
+    def _list_ways(self, node: int, target: int) -> list[tuple[int, int, int]]:
+        """Propagation, slowest link and transmission of each shortest path by hops."""
+        if node == target:
+            return [(0, 1 << 30, 0)]
+        ways = []
+        for near in self.next_hops(target)[node]:
+            gbps, delay = self._near[node][near]
+            own = PAYLOAD * 1_000_000_000 * 8 // (gbps * 1_000_000_000)
+            for further, slowest, transmission in self._list_ways(near, target):
+                ways.append((further + delay, min(slowest, gbps), transmission + own))
+        return ways
 
 
 def address(node: int) -> int:
