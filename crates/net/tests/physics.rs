@@ -50,14 +50,26 @@ proptest! {
         rates in proptest::collection::vec((1u64..400_000, 0u64..50_000), 1..=6),
         size in 1u64..300_000,
     ) {
-        // The first link is the NIC; a slower link behind it queues.
-        let result = simulate(chain(&rates, size)).expect("valid");
+        // The first link is the NIC; a slower link behind it queues. At a few Mbps a packet takes longer than the default timeout.
+        let mut spec = chain(&rates, size);
+        spec.transport.rto_intra = Delta::from_secs(100);
+        let result = simulate(spec).expect("valid");
         sound(&result);
         let row = &result.flows[0];
         let took = row.received.expect("finished") - row.start;
         prop_assert_eq!(took, row.ideal);
         prop_assert_eq!(took.as_ps(), recursion(&rates, size));
     }
+}
+
+#[test]
+fn a_path_slower_than_the_timeout_sends_again() {
+    // 1 Mbps: a full packet takes 12.304 ms and the timeout expires after 1 ms, so it leaves twice before the second packet does.
+    let result = simulate(chain(&[(1, 0)], 1461)).expect("valid");
+    sound(&result);
+    let row = &result.flows[0];
+    let full = Delta::from_ps(12_304_000_000);
+    assert_eq!(row.received.expect("finished") - row.start, row.ideal + full);
 }
 
 #[test]
