@@ -142,7 +142,7 @@ def test_explain_shows_parameters(command):
 @pytest.mark.parametrize(
     ("name", "needs", "line"),
     [
-        ("bbr", {"delivery_rate"}, "needs: delivery rate (TCP only)"),
+        ("bbr", {"delivery_rate"}, "needs: delivery rate (TCP and multipath)"),
         ("dctcp", {"ecn", "accurate_ecn"}, "needs: ecn, accurate ECN echo (every mark as it came)"),
         (
             "gemini",

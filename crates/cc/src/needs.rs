@@ -19,7 +19,7 @@ pub struct Needs {
     pub symmetric: bool,
     /// The receiver echoes every mark as it came (RFC 8257 §3.2) instead of until the sender has confirmed it (RFC 3168 §6.1).
     pub accurate_ecn: bool,
-    /// The endpoint measures `Ack::delivery`; only TCP does.
+    /// The endpoint measures `Ack::delivery`: TCP or multipath.
     pub delivery_rate: bool,
     /// It is paced packet by packet, also by hosts that hand their NICs chunks of packets.
     pub even_pacing: bool,

@@ -388,7 +388,7 @@ fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
     let (mut tried, mut wrong) = (0, Vec::new());
     for info in farloop_cc::all().filter(|info| info.preset_of.is_none()) {
         let needs = info.needs;
-        if needs.symmetric || needs.border_agent || needs.int || needs.delivery_rate || info.name == "fixed" {
+        if needs.symmetric || needs.border_agent || needs.int || info.name == "fixed" {
             continue;
         }
         tried += 1;

@@ -11,13 +11,25 @@
 //! so that neither bunched sending nor compressed ACKs make the path look faster than it is. Records keep the two times before the
 //! segment's sending in units of 1024 ps and at most 4.4 s: a rate over a millisecond is right to 10⁻⁶.
 
-use crate::tally::{Snapshot, Tally};
 use farloop_cc::Delivery;
 use farloop_units::{Bytes, Delta, Time};
 
-/// Estimator of one sender.
+/// State of the estimator when a segment is sent; times before the sending, in units of 1024 ps.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Snapshot {
+    /// Payload delivered so far.
+    pub(crate) delivered: u64,
+    /// Time since the last delivery.
+    pub(crate) since_delivered: u32,
+    /// Time since the first segment of the sampling interval was sent.
+    pub(crate) since_first: u32,
+    /// Less to send than allowed.
+    pub(crate) app_limited: bool,
+}
+
+/// Estimator of one sender, over TCP or several paths.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct DeliveryRate {
+pub struct DeliveryRate {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
@@ -46,18 +58,25 @@ impl DeliveryRate {
         self.app_limited_until = (self.delivered + pipe).max(1);
     }
 
-    /// An ACK newly delivers the segments of `tally`; `total_lost` is the bytes ever found lost.
-    pub fn on_ack(&mut self, now: Time, tally: &Tally, total_lost: u64, min_rtt: Option<Delta>) -> Option<Delivery> {
+    /// An ACK newly delivers so many bytes of payload; `newest` is the segment among them that was sent last, by its sending time, and
+    /// `total_lost` the bytes ever found lost.
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        (bytes, newest): (u64, Option<(Time, Snapshot)>),
+        total_lost: u64,
+        min_rtt: Option<Delta>,
+    ) -> Option<Delivery> {
         let lost = total_lost - std::mem::replace(&mut self.lost, total_lost);
-        if tally.bytes == 0 {
+        if bytes == 0 {
             return None;
         }
-        self.delivered += tally.bytes;
+        self.delivered += bytes;
         self.delivered_at = now;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let (sent, _, snapshot) = tally.newest?;
+        let (sent, snapshot) = newest?;
         self.first_sent = sent;
         let send_elapsed = time(snapshot.since_first);
         let ack_elapsed = now.since(sent) + time(snapshot.since_delivered);
@@ -86,6 +105,7 @@ fn time(units: u32) -> Delta {
 mod tests {
     use super::*;
     use crate::scoreboard::Scoreboard;
+    use crate::tally::Tally;
     use farloop_units::Rate;
 
     fn at(us: u64) -> Time {
@@ -106,7 +126,7 @@ mod tests {
             let now = at(1000 + 80 * k);
             let mut tally = Tally::new(now, None, Delta::ZERO, 0, 0);
             board.acknowledge(1000 * (k + 1), &mut tally);
-            last = rate.on_ack(now, &tally, 0, Some(Delta::from_us(1000)));
+            last = rate.on_ack(now, tally.news(), 0, Some(Delta::from_us(1000)));
             // Until the last segment was sent nothing had been delivered: the interval runs from the first sending.
             let interval = last.unwrap().interval;
             assert!(Delta::from_us(1000 + 80 * k) - interval < Delta::from_ns(2), "{interval:?}");
@@ -120,7 +140,7 @@ mod tests {
             board.send_new(now, 1000, snapshot);
             let mut tally = Tally::new(now + Delta::from_us(1000), None, Delta::ZERO, 0, 0);
             board.acknowledge(1000 * (k + 1), &mut tally);
-            let sample = rate.on_ack(now + Delta::from_us(1000), &tally, 0, Some(Delta::from_us(1000)));
+            let sample = rate.on_ack(now + Delta::from_us(1000), tally.news(), 0, Some(Delta::from_us(1000)));
             last = sample;
         }
         assert!(last.unwrap().rate().unwrap() < Rate::from_mbps(101));
@@ -139,7 +159,7 @@ mod tests {
             board.send_new(at(k), 1000, snapshot);
             let mut tally = Tally::new(at(k), None, Delta::ZERO, 0, 0);
             board.acknowledge(1000 * k, &mut tally);
-            rate.on_ack(at(k), &tally, 0, None);
+            rate.on_ack(at(k), tally.news(), 0, None);
         }
     }
 }

@@ -37,6 +37,7 @@ mod transmit;
 
 pub use accecn::{EcnBytes, MarkFacts};
 pub use config::{AccEcnAcks, BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
+pub use delivery::{DeliveryRate, Snapshot};
 pub use rack::probe_timeout;
 pub use receiver::{Acks, Receiver};
 pub use rto::RttEstimator;

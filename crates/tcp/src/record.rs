@@ -1,6 +1,7 @@
 //! One outstanding segment of a sender: 32 bytes, of which there are as many as the window has segments.
 
-use crate::tally::{Snapshot, Tally};
+use crate::delivery::Snapshot;
+use crate::tally::Tally;
 use farloop_units::Time;
 
 /// The record's segment has arrived, out of order.

@@ -21,9 +21,10 @@
 
 mod by_time;
 
+use crate::delivery::Snapshot;
 use crate::record::{AGAIN, COPY, LOST, Record, SACKED};
 use crate::segment::Range;
-use crate::tally::{Snapshot, Tally};
+use crate::tally::Tally;
 use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

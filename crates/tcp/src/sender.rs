@@ -420,7 +420,7 @@ impl Sender {
         if let Some(prr) = &mut self.prr {
             prr.on_ack(tally.bytes, advanced && self.lost_before == lost_before);
         }
-        out.delivery = self.rate.on_ack(now, &tally, self.board.total_lost(), self.rtt.min_rtt());
+        out.delivery = self.rate.on_ack(now, tally.news(), self.board.total_lost(), self.rtt.min_rtt());
         out.in_recovery = self.state == State::Recovery;
         let restarts = advanced && self.restarts_timer();
         if restarts && self.config.backoff_ends == BackoffEnd::AnyAck {

@@ -2,20 +2,8 @@
 //!
 //! Source: RFC 8985 §6.2 steps 2-3, RFC 5682 §3, RFC 6298 §3 (Karn), draft-cheng-iccrg-delivery-rate-estimation §3.3.
 
+use crate::delivery::Snapshot;
 use farloop_units::{Delta, Time};
-
-/// State of the delivery-rate estimator when a segment is sent; times before the sending, in units of 1024 ps.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Snapshot {
-    /// Payload delivered so far.
-    pub delivered: u64,
-    /// Time since the last delivery.
-    pub since_delivered: u32,
-    /// Time since the first segment of the sampling interval was sent.
-    pub since_first: u32,
-    /// Less to send than allowed.
-    pub app_limited: bool,
-}
 
 /// The news of an ACK, gathered while its records are visited.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +63,11 @@ impl Tally {
             rack: None,
             newest: None,
         }
+    }
+
+    /// The bytes that are newly delivered, and the sending time and snapshot of the segment among them that was sent last.
+    pub fn news(&self) -> (u64, Option<(Time, Snapshot)>) {
+        (self.bytes, self.newest.map(|(sent, _, snapshot)| (sent, snapshot)))
     }
 
     /// A segment that ends at `end` is newly delivered; `again` says that it was sent more than once, `cumulative` how it was acknowledged.

@@ -52,7 +52,7 @@ _NEEDS = {
     "border_agent": "agents in switches at the borders of datacenters",
     "symmetric": "symmetric ECMP (ACKs take their data's links back)",
     "accurate_ecn": "accurate ECN echo (every mark as it came)",
-    "delivery_rate": "delivery rate (TCP only)",
+    "delivery_rate": "delivery rate (TCP and multipath)",
     "even_pacing": "pacing packet by packet",
     "multipath": "multipath endpoints",
     "credit": "credit from receiving hosts",

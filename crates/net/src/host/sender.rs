@@ -89,7 +89,8 @@ impl Senders {
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
             TransportKind::Multipath => {
                 let planes = self.planes(cx, flow);
-                packets::endpoint(&transport.multipath, &info, network.code(flow), planes, &mut host_cx.random)
+                let facts = (&info, algorithm.needs());
+                packets::endpoint(&transport.multipath, facts, network.code(flow), planes, &mut host_cx.random)
             }
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();

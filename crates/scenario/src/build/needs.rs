@@ -83,9 +83,9 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                     return Err(scenario.diagnostic_at(&["algorithm", "name"], problem, expected));
                 }
             }
-            if needs.delivery_rate && !scenario.endpoint.is_tcp() {
-                let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");
-                return Err(scenario.diagnostic_at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\""));
+            if needs.delivery_rate && !multipath && !scenario.endpoint.is_tcp() {
+                let problem = format!("the algorithm \"{name}\" needs the delivery rate, which go-back-N does not measure");
+                return Err(scenario.diagnostic_at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\", or \"multipath\""));
             }
             Ok(params)
         })

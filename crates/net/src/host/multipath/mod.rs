@@ -6,6 +6,7 @@
 //! | [`receiver`] | packets that have arrived, and those that are answered at once |
 //! | [`code`] | blocks of data and repair packets, of which any n are enough |
 //! | [`entries`] | times at which packets enter the queue of their host |
+//! | [`delivery`] | delivery rates, where the algorithm asks for them |
 //! | [`wire`] | contents of ACKs, in notes |
 //! | [`mrc`] | additions of the chooser `mrc` at both ends |
 //!
@@ -21,6 +22,7 @@
 //! Packets are cut at multiples of the MSS, so a number gives the bytes of its packet. Sequence numbers, states and bitmaps grow with the
 //! data in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
+pub(crate) mod delivery;
 mod entries;
 pub(crate) mod mrc;
 mod planes;

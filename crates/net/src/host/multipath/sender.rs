@@ -18,6 +18,7 @@
 
 mod flight;
 
+use super::delivery::DeliverySamples;
 use super::wire::{Answer, Received, Trimmed};
 use farloop_cc::paths::{Entropy, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
@@ -128,6 +129,8 @@ pub(crate) struct SelectiveRepeat {
     pub code: Option<Code>,
     /// Its application has stopped: all that is sent of a flow with blocks, repair packets included.
     stopped: Option<u64>,
+    /// Where the algorithm asks for delivery rates.
+    pub samples: DeliverySamples,
 }
 
 /// Facts about its flow that a sender needs.
@@ -198,6 +201,7 @@ impl SelectiveRepeat {
             spurious: 0,
             code,
             stopped: None,
+            samples: DeliverySamples::default(),
         }
     }
 
@@ -285,6 +289,7 @@ impl SelectiveRepeat {
             }
         };
         let payload = self.payload(number, limit);
+        self.samples.note_sent(now, number, self.outstanding);
         self.outstanding += payload;
         if again.is_none() {
             self.sent += payload;
@@ -299,6 +304,9 @@ impl SelectiveRepeat {
         if wants_ack {
             self.last_request = Some(now);
         }
+        if last && !full {
+            self.samples.mark_app_limited(self.outstanding);
+        }
         Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), wants_ack }
     }
 
@@ -312,6 +320,8 @@ impl SelectiveRepeat {
         let bytes = if self.code.is_some() { answer.received.bytes.min(self.sent) } else { answer.received.bytes };
         let acked = bytes.saturating_sub(self.delivered);
         self.delivered += acked;
+        let snapshot = self.samples.snapshot(answer.number);
+        let answered = snapshot.and_then(|then| Some((self.packet(answer.number)?.sent, then)));
         for number in self.base..answer.received.cumulative {
             self.deliver(number, limit);
         }
@@ -336,6 +346,7 @@ impl SelectiveRepeat {
             self.backoff = 0;
         }
         let overtaken = self.find_overtaken(limit, cwnd, answer.sent);
+        let delivery = self.samples.on_ack(now, (acked, answered), rtt, self.base);
         Meaning {
             is_ack: true,
             acked: Bytes::new(acked),
@@ -343,6 +354,7 @@ impl SelectiveRepeat {
             ecn_echo: answer.marked,
             in_recovery: self.delivered < self.gates[0].until,
             app_limited: self.sent >= limit && self.lost.is_empty(),
+            delivery,
             loss: if overtaken { self.event(now, LossKind::FastRetransmit) } else { None },
             finished: acked > 0 && self.delivered >= limit
                 || self.code.is_some_and(|code| answer.received.cumulative >= code.packets()),
@@ -519,6 +531,7 @@ impl SelectiveRepeat {
         let payload = self.payload(number, limit);
         self.packets[(number - self.base) as usize].place = Place::Lost;
         self.outstanding -= payload;
+        self.samples.note_lost(payload);
         if self.presumed.contains(&number) {
             self.repeats -= payload;
         }

@@ -4,6 +4,7 @@ use super::{After, Senders};
 use crate::host::departure::Departure;
 use crate::host::endpoint::Endpoint;
 use crate::host::host_context::HostContext;
+use crate::host::multipath::delivery::DeliverySamples;
 use crate::host::multipath::mrc::MrcSender;
 use crate::host::multipath::sender::Setting;
 use crate::host::multipath::wire::{Answer, NOTES, Received, Reflected, Trimmed};
@@ -14,7 +15,7 @@ use crate::packet::{ANSWERS, ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, 
 use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::paths::{ChooserParams, PathInfo};
-use farloop_cc::{Fields, FlowInfo, Sender, Sent};
+use farloop_cc::{Fields, FlowInfo, Needs, Sender, Sent};
 use farloop_engine::RandomStream;
 use farloop_network::code::Code;
 use farloop_network::spec::MultipathSpec;
@@ -36,10 +37,10 @@ fn rto(spec: &MultipathSpec, base_rtt: Delta, crosses: bool) -> Delta {
     }
 }
 
-/// The endpoint of a flow that begins.
+/// The endpoint of a flow that begins, whose algorithm has these needs.
 pub(super) fn endpoint(
     spec: &MultipathSpec,
-    info: &FlowInfo,
+    (info, needs): (&FlowInfo, Needs),
     code: Option<Code>,
     planes: Option<Planes>,
     random: &mut RandomStream,
@@ -57,9 +58,9 @@ pub(super) fn endpoint(
     };
     let count = planes.as_ref().map_or(1, |planes| u64::from(planes.count()));
     // Each plane has a chooser of its own, with the entropy values that it would have alone.
-    let packets = u32::try_from(bdp / mss / count).unwrap_or(u32::MAX).max(1);
+    let bdp_packets = u32::try_from(bdp / mss / count).unwrap_or(u32::MAX).max(1);
     let planes_used = u32::try_from(count).unwrap_or(1);
-    let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss, planes: planes_used };
+    let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets, mss: info.mss, planes: planes_used };
     let chooser = spec.paths.start(&paths, random);
     let planes = planes.map(|mut planes| {
         planes.choosers = (1..planes.places).map(|_| spec.paths.start(&paths, random)).collect();
@@ -71,7 +72,11 @@ pub(super) fn endpoint(
         ChooserParams::Mrc(params) => Some(Box::new(MrcSender::new(params, info.base_rtt))),
         _ => None,
     };
-    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed, entries, mrc };
+    let mut packets = SelectiveRepeat::new(&setting);
+    if needs.delivery_rate {
+        packets.samples = DeliverySamples::begin();
+    }
+    let own = MultipathSender { packets, chooser, planes, allowed, entries, mrc };
     Endpoint::Multipath(Box::new(own))
 }
 
