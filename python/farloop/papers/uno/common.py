@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 WAYS = ("uno, one path", "uno", "gemini")
 """Control law and paths of packets: one path for each flow (the artifact's Uno+ECMP), or several; GEMINI's flows have one."""
 
-ALGORITHM = {"uno, one path": "uno-slow", "uno": "uno-slow", "gemini": "uno-gemini"}
+RIVALS = "mprdma, bbr"
+"""MPRDMA inside datacenters and BBR across, with one path for each flow; its numbers are a claim of their own."""
+
+ALGORITHM = {
+    "uno, one path": "uno-slow",
+    "uno": "uno-slow",
+    "gemini": "uno-gemini",
+    RIVALS: "uno-mprdma/uno-bbr",
+}
 
 BASE_RTT = 14e-6
 """Inside a datacenter; the artifact takes this for all of its flows, and as many times of it for the others as the figure says."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.uno.common import ALGORITHM, WAYS, bars, make_below_test, mean, p99, slowdowns
+from farloop.papers.uno.common import ALGORITHM, RIVALS, WAYS, bars, make_below_test, mean, p99, slowdowns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,16 +29,16 @@ def need(ratio: int, way: str) -> Need:
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Mean and 99th percentile beside the artifact's, and which way is ahead."""
-    judging = Judging(comparison, claims["uno/fig11"])
+    judging, rivals = (Judging(comparison, claims[name]) for name in ("uno/fig11", "uno/fig11-bbr"))
 
     def number_of_run(word: str, ratio: int) -> Callable[[Run], float]:
         return lambda run: STATISTICS[word](slowdowns(run, ratio))
 
     for ratio in RATIOS:
-        for way in WAYS:
+        for way in (*WAYS, RIVALS):
             for word in STATISTICS:
                 name = f"{ratio}, {way}: {word}"
-                judging.near(
+                (rivals if way == RIVALS else judging).near(
                     name,
                     f"{ratio}, {way}: {word} of the slowdowns",
                     [need(ratio, way)],
@@ -59,14 +59,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             return all(b < a for a, b in itertools.pairwise(values)), evidence
 
         judging.order(f"uno's {word} falls with the ratio", [need(r, "uno") for r in RATIOS], falls)
-    return [judging.finding(note="the artifact's numbers are those of one run")]
+    return [each.finding(note="the artifact's numbers are those of one run") for each in (judging, rivals)]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Mean and 99th percentile by ratio and way, beside the artifact's."""
     numbers: dict[str, float] = {}
     for ratio in RATIOS:
-        for way in WAYS:
+        for way in (*WAYS, RIVALS):
             runs = [r for r in comparison.runs if Need(r.case, r.algorithm) == need(ratio, way)]
             for word, statistic in STATISTICS.items():
                 try:
@@ -76,7 +76,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
                 if values:
                     numbers[f"{ratio}, {way}: {word}"] = float(np.mean(values))
     panels = {
-        f"{word} of the slowdowns": [(f"{r}, {w}: {word}", need(r, w)) for r in RATIOS for w in WAYS]
+        f"{word} of the slowdowns": [(f"{r}, {w}: {word}", need(r, w)) for r in RATIOS for w in (*WAYS, RIVALS)]
         for word in STATISTICS
     }
     return {"fig11": bars(comparison, numbers, "5000 flows by the ratio of the round-trip times", "slowdown", panels)}

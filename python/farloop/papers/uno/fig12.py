@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from farloop.papers.uno.fig10 import draw_loads, judge_loads
+from farloop.papers.uno.fig10 import draw_loads, judge_loads, judge_rivals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,10 @@ LOADS = ("40 %",)
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Mean and 99th percentile beside the artifact's, and which way is ahead."""
-    return judge_loads(comparison, claims["uno/fig12"], LOADS)
+    return [
+        *judge_loads(comparison, claims["uno/fig12"], LOADS),
+        *judge_rivals(comparison, claims["uno/fig12-bbr"], LOADS),
+    ]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
