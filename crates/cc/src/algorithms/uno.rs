@@ -121,7 +121,7 @@ impl Algorithm for Uno {
             name: "uno-gemini",
             summary: "GEMINI as Uno's artifact compares with: one increase for all flows, one cut in a base round-trip time",
             settings: &[
-                ("law", "\"gemini\"", "Uno_SC25, scripts: -interAlgo gemini -intraAlgo gemini"),
+                ("law", "gemini", "Uno_SC25, scripts: -interAlgo gemini -intraAlgo gemini"),
                 ("weight", "0.5", "Uno_SC25, scripts: -ecnAlpha 0.5"),
             ],
         },
@@ -129,7 +129,7 @@ impl Algorithm for Uno {
             name: "uno-mprdma",
             summary: "MPRDMA as Uno's artifact compares with inside datacenters: half a packet less for each marked ACK",
             settings: &[
-                ("law", "\"mprdma\"", "Uno_SC25, scripts of Fig. 10 to 12: -ccAlgoIntra mprdma"),
+                ("law", "mprdma", "Uno_SC25, scripts of Fig. 10 to 12: -ccAlgoIntra mprdma"),
                 ("quick_adapt", "false", "Uno_SC25, scripts of Fig. 10 to 12: -noQaIntra"),
             ],
         },
@@ -137,7 +137,7 @@ impl Algorithm for Uno {
             name: "uno-bbr",
             summary: "BBR as Uno's artifact compares with across datacenters: it starts with a bandwidth-delay product",
             settings: &[
-                ("law", "\"bbr\"", "Uno_SC25, scripts of Fig. 10 to 12: -interAlgo bbr"),
+                ("law", "bbr", "Uno_SC25, scripts of Fig. 10 to 12: -interAlgo bbr"),
                 ("quick_adapt", "false", "Uno_SC25, scripts of Fig. 10 to 12: -noQaInter"),
             ],
         },
