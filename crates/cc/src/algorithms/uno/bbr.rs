@@ -18,6 +18,8 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Rates from which the estimate begins, and below which it never falls, in bits per nanosecond (bbr.h:336, bbr.cpp:1055).
 const FIRST_RATE: f64 = 10.0;
 const LEAST_RATE: f64 = 3.0;
+/// Bytes of a packet of 4160 B that a rate counts (bbr.cpp:1140: 4153 B are taken off).
+const REST_BYTES: f64 = 7.0;
 /// Bytes whose time on the link is the step by which the gap between packets falls where the gain is above 1 (bbr.cpp:1058-1062).
 const STEP_BYTES: f64 = 4300.0;
 
@@ -99,9 +101,10 @@ impl BbrLaw {
     /// The window after an ACK.
     pub fn on_ack(&mut self, now: Time, window: f64, ack: &Ack<'_>, rtt: Delta) -> f64 {
         if let Some(sample) = &ack.delivery {
-            // (13): what was delivered since the packet left, without one packet.
+            // (13): what was delivered since the packet left, without most of one packet. The rest keeps the rate of a window of one packet
+            // above zero, so that startup ends.
             let payload = (sample.delivered - sample.prior_delivered).as_f64();
-            let wire = (payload * self.packet / self.mss - self.packet).max(0.0);
+            let wire = (payload * self.packet / self.mss - self.packet + REST_BYTES).max(0.0);
             self.note_rate(now, wire * 8000.0 / rtt.as_ps() as f64);
         }
         self.cycle(now);
@@ -232,14 +235,14 @@ mod tests {
     fn the_window_is_unpaced_until_the_first_ack_and_grows_to_its_target_only() {
         let mut law = law();
         assert_eq!(law.pacing(), Rate::MAX);
-        // (13): one packet less than delivered is nothing. The window is above its target, and stays.
+        // (13): one packet less than delivered is next to nothing. The window is above its target, and stays.
         assert_eq!(answered(&mut law, 1800, 22.4e6, (1, 0)), 22.4e6);
         // (14): the gap of 332 ns at line rate.
         assert_eq!(law.pacing(), Rate::from_f64(4160.0 * 8e9 / 332.0));
-        // A thousand packets of 4160 B in 1.792 ms are 18.57 Gbps; (16) 2.89 times its product and a packet are 12.03 MB.
+        // A thousand packets of 4160 B and 7 B in 1.792 ms are 18.57 Gbps; (16) 2.89 times its product and a packet are 12.03 MB.
         let window = answered(&mut law, 1900, 4096.0, (1001, 0));
         assert_eq!(window, 8192.0, "a packet for an ACK");
-        let target = 2.89 * 4_160_000.0 + 4096.0;
+        let target = 2.89 * 4_160_007.0 + 4096.0;
         assert!((answered(&mut law, 1901, target - 1.0, (1001, 0)) - target).abs() < 1e-3);
     }
 
@@ -275,5 +278,22 @@ mod tests {
             answered(&mut law, now, 22.4e6, (2001, 0));
             assert_eq!(law.pacing_gain, gain);
         }
+    }
+
+    /// Each ACK says that one packet was delivered since its own left.
+    #[test]
+    fn a_window_of_one_packet_leaves_startup_and_grows_at_the_end_of_a_cycle() {
+        let (mut law, mut now, mut window) = (law(), 2000, 4096.0);
+        for delivered in 1..14 {
+            window = answered(&mut law, now, window, (delivered, delivered - 1));
+            now += 1793;
+        }
+        assert_eq!((law.mode, law.filled), (Mode::Probe, true));
+        assert!(window < 2.0 * 4096.0, "{window}");
+        let largest = (14..24).map(|delivered| {
+            now += 1793;
+            answered(&mut law, now, 4096.0, (delivered, delivered - 1))
+        });
+        assert_eq!(largest.fold(0.0, f64::max), 8192.0, "a packet more, where the target has two");
     }
 }
