@@ -81,6 +81,26 @@ def test_a_flow_alone_over_each_link_takes_its_closed_form(network, source, targ
     assert (received, finished - received) == (pytest.approx(data, abs=0.01), pytest.approx(ack, abs=0.01))
 
 
+def test_outer_switches_choose_where_lcmp_does(network):
+    """Across the ring and back: by 1 and 1 ms, or by 5 and 10 ms. The fastest links lead there by the first way, and back by the second."""
+    flows = [TrafficFlow(0, 6, 10_000 + i, 100, 1000, i * MS) for i in range(20)]
+    by_chooser = {}
+    for chooser in artifact.CHOOSERS:
+        case = flow_by_flow.LcmpCase("0.3", chooser)
+        made = flow_by_flow._scenario(network, case, flows, flow_by_flow.HASHES)
+        assert {row.get("ecmp") for row in made["switch_override"]} == {None} | (
+            set() if chooser == artifact.ECMP else {chooser.lower()}
+        )
+        assert not any("path" in flow for flow in made["flow"])
+        by_chooser[chooser] = flow_by_flow._times_ns(farloop.run(made))
+    assert ((by_chooser[artifact.UCMP] > 17 * MS) & (by_chooser[artifact.UCMP] < 17.1 * MS)).all()
+    for chooser in (artifact.ECMP, artifact.LCMP):
+        times = by_chooser[chooser]
+        assert (times < 4.1 * MS).any() and (times > 30 * MS).any() and not np.isnan(times).any()
+    pinned = flow_by_flow._scenario(network, flow_by_flow.LcmpCase("0.3", artifact.LCMP), flows, flow_by_flow.PLAIN)
+    assert not any("path" in flow for flow in pinned["flow"])
+
+
 def poisson(network, count, seed):
     """Flows between sites that come at random."""
     random = np.random.default_rng(seed)

@@ -93,7 +93,15 @@ fn check_switch(name: &str, switch: &SwitchSpec) -> Result<(), Refusal> {
         return refuse("switch.ecn_at", problem, "expected \"arrival\" or \"departure\", or gear = \"packets\"");
     }
     match ecmp {
-        Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy | Ecmp::Source => {}
+        Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy | Ecmp::Source | Ecmp::Ucmp => {}
+        Ecmp::Lcmp(_) => {
+            let problem = format!("\"{name}\" chooses paths by its queues");
+            return refuse(
+                "switch.ecmp",
+                problem,
+                "expected \"flow\", \"symmetric\" or \"ucmp\", or gear = \"packets\"",
+            );
+        }
         Ecmp::Packet | Ecmp::Adaptive => {
             let problem = format!("\"{name}\" spreads the packets of a flow over several ways");
             return refuse("switch.ecmp", problem, "expected \"flow\" or \"symmetric\", or gear = \"packets\"");

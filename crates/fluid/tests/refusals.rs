@@ -4,8 +4,8 @@ use crate::common::{algorithm, equal_star, flow, star, switch};
 use farloop_cc::AnyParams;
 use farloop_fluid::{Error, Model, Settings, Simulation, Stopped, check};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, IntCarriage, LinkChange, LinkEventSpec, LinkEvents, LinkPfc, LinkSpec, NetworkSpec, NodeKind,
-    PfcSpec, StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
+    DisciplineSpec, Ecmp, IntCarriage, LcmpSpec, LinkChange, LinkEventSpec, LinkEvents, LinkPfc, LinkSpec, NetworkSpec,
+    NodeKind, PfcSpec, StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -43,6 +43,7 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
         ("transport.control_priority", with_transport(TransportSpec { control_priority: false, ..rdma() })),
         ("switch.ecmp", with_switch(SwitchSpec { ecmp: Ecmp::Packet, ..switch() })),
         ("switch.ecmp", with_switch(SwitchSpec { ecmp: Ecmp::Adaptive, ..switch() })),
+        ("switch.ecmp", with_switch(SwitchSpec { ecmp: Ecmp::Lcmp(LcmpSpec::default()), ..switch() })),
         (
             "switch.discipline",
             with_switch(SwitchSpec {

@@ -29,6 +29,7 @@ mod multipath;
 mod network_rows;
 mod noise;
 mod offered;
+mod path_choice;
 mod pauses;
 mod pfc;
 mod phases;

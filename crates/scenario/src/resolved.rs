@@ -39,6 +39,9 @@ fn resolve_scenario(scenario: &Scenario) -> Json {
     let (near, far) = (&scenario.switch, &scenario.wan_switch);
     put("switch", section(&Switch { quantum: quantum(near.quantum, near.discipline), ..near.clone() }).into());
     put("wan_switch", section(&WanSwitch { quantum: quantum(far.quantum, far.discipline), ..far.clone() }).into());
+    if let Some(lcmp) = &scenario.lcmp {
+        put("lcmp", section(lcmp).into());
+    }
     if let Some(circuits) = &scenario.circuits {
         put("circuits", section(&circuits.keys).into());
         if !circuits.slots.is_empty() {

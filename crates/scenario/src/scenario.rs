@@ -39,6 +39,8 @@ pub struct Scenario {
     pub wan_switch: WanSwitch,
     /// Every `[[switch_override]]`, in the order in which they apply.
     pub switch_overrides: Vec<SwitchOverride>,
+    /// `[lcmp]`; `None` where no switch chooses paths by it.
+    pub lcmp: Option<LcmpKeys>,
     /// `[circuits]` and every `[[circuit_slot]]`; `None` without circuit switches.
     pub circuits: Option<CircuitSettings>,
     /// Every `[[detour]]`, with the name by which messages and overrides call it: "switch->destination".
@@ -178,6 +180,7 @@ impl Scenario {
         let switch = switch::read::<Switch>(&root, "switch")?;
         let wan_switch = switch::read::<WanSwitch>(&root, "wan_switch")?;
         let switch_overrides = switch::read_overrides(&root)?;
+        let lcmp = switch::read_lcmp(&root, &switch, &wan_switch, &switch_overrides)?;
         let circuits = circuits::read(&root, &network)?;
         let detours = network::read_detours(&root)?;
         let (routing, events) = events::read(&root, end_of(&run))?;
@@ -212,6 +215,7 @@ impl Scenario {
             switch,
             wan_switch,
             switch_overrides,
+            lcmp,
             circuits,
             detours,
             routing,
@@ -249,6 +253,7 @@ const SECTIONS: &[&str] = &[
     "switch",
     "wan_switch",
     "switch_override",
+    "lcmp",
     "circuits",
     "circuit_slot",
     "detour",

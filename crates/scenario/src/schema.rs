@@ -29,6 +29,7 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("link", list("One link of a network with topology = \"links\".", table(&LinkKeys::specs(), &["a", "b"])));
     put("switch", section::<Switch>("The switches of datacenters.", &[]));
     put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
+    put("lcmp", section::<LcmpKeys>("How switches with ecmp = \"lcmp\" weigh paths.", &[]));
     put("circuits", section::<CircuitKeys>("What circuit switches connect when.", &[]));
     put(
         "circuit_slot",

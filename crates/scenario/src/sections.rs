@@ -6,6 +6,7 @@ mod coding;
 mod events;
 mod hosts;
 mod job;
+mod lcmp;
 mod link_pfc;
 mod one_or_more;
 mod start;
@@ -17,6 +18,7 @@ pub use coding::*;
 pub use events::*;
 pub use hosts::*;
 pub use job::*;
+pub use lcmp::*;
 pub use link_pfc::*;
 pub use one_or_more::*;
 pub use start::*;
@@ -24,8 +26,8 @@ pub use transport::*;
 pub use workload::*;
 
 use farloop_net::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, NodeKind, PfcSpec, PhantomSpec, QueueLimit, SwitchSpec, TrimSpec,
-    XoffSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, LcmpSpec, NodeKind, PfcSpec, PhantomSpec, QueueLimit, SwitchSpec,
+    TrimSpec, XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
@@ -90,6 +92,10 @@ choice! {
         Symmetric = "symmetric",
         /// The queues.
         Adaptive = "adaptive",
+        /// The flow, among the fastest links.
+        Ucmp = "ucmp",
+        /// Delay, rate and queue.
+        Lcmp = "lcmp",
         /// The sender.
         Source = "source",
     }
@@ -206,7 +212,8 @@ macro_rules! switch_section {
                 /// paths, so they arrive out of order. "symmetric": one path for a flow, with ACKs on the same links as their data.
                 /// "adaptive": each packet goes by the port with the least data waiting (adaptive routing). "source": the entropy value
                 /// itself names the port (source routing, as MRC over SRv6): its lower eight bits at a switch with hosts, the upper ones
-                /// at others, modulo the number of ports. Needs transport.kind = "multipath".
+                /// at others, modulo the number of ports. Needs transport.kind = "multipath". "ucmp": one path for a flow, among the
+                /// fastest links. "lcmp": one path for a flow, by delay, rate and queue of the links (LCMP, EuroSys 2026), as [lcmp] says.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// Order of the waiting data at a port, class by class. "fifo": first in, first out. "drr": deficit round robin,
                 /// where flows with waiting packets take turns (Shreedhar and Varghese, SIGCOMM 1995).
@@ -308,6 +315,9 @@ macro_rules! switch_section {
                         EcmpChoice::Packet => Ecmp::Packet,
                         EcmpChoice::Symmetric => Ecmp::Symmetric,
                         EcmpChoice::Adaptive => Ecmp::Adaptive,
+                        EcmpChoice::Ucmp => Ecmp::Ucmp,
+                        // Settled with [lcmp], for all switches at once.
+                        EcmpChoice::Lcmp => Ecmp::Lcmp(LcmpSpec::default()),
                         EcmpChoice::Source => Ecmp::Source,
                     },
                     flow_queues: self.flow_queues,

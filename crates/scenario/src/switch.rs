@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::reader::Section;
-use crate::sections::{Switch, SwitchKeys, switch_override_specs};
+use crate::sections::{EcmpChoice, LcmpKeys, Switch, SwitchKeys, WanSwitch, switch_override_specs};
 use farloop_units::{ParamError, ParamType, Params, Value};
 use std::collections::HashSet;
 
@@ -29,6 +29,30 @@ pub(crate) fn read<P: SwitchKeys>(root: &Section<'_>, name: &str) -> Result<P, D
         return Err(section.diagnostic(key, problem, expected));
     }
     Ok(keys)
+}
+
+/// Reads `[lcmp]`, which only scenarios have whose switches choose paths by it.
+pub(crate) fn read_lcmp(
+    root: &Section<'_>,
+    switch: &Switch,
+    wan_switch: &WanSwitch,
+    overrides: &[SwitchOverride],
+) -> Result<Option<LcmpKeys>, Diagnostic> {
+    let lcmp = EcmpChoice::Lcmp.to_value();
+    let sets = |(key, value): &(String, Value)| key == "ecmp" && Some(value) == lcmp.as_ref();
+    let some = [switch.ecmp, wan_switch.ecmp].contains(&EcmpChoice::Lcmp)
+        || overrides.iter().flat_map(|o| &o.settings).any(sets);
+    let section = root.section("lcmp")?;
+    if some {
+        return section.read(&[], &[]).map(Some);
+    }
+    match section.is_written() {
+        true => {
+            let expected = "expected ecmp = \"lcmp\" in [switch], [wan_switch] or a [[switch_override]]";
+            Err(root.diagnostic("lcmp", "no switch chooses paths by LCMP", expected))
+        }
+        false => Ok(None),
+    }
 }
 
 /// Reads every `[[switch_override]]`.

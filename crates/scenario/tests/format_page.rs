@@ -60,11 +60,12 @@ fn choosers_part() -> String {
 
 #[test]
 fn every_table_of_keys_is_the_stored_one() {
-    let tables: [(&str, Vec<ParamSpec>, &[&str]); 30] = [
+    let tables: [(&str, Vec<ParamSpec>, &[&str]); 31] = [
         ("top level", Top::specs(), &[]),
         ("run", Run::specs(), &["duration"]),
         ("switch", Switch::specs(), &[]),
         ("switch_override", switch_override_specs().into_iter().take(1).collect(), &["match"]),
+        ("lcmp", LcmpKeys::specs(), &[]),
         ("circuits", CircuitKeys::specs(), &[]),
         ("circuit_slot", SlotKeys::specs(), &["connect"]),
         ("detour", DetourKeys::specs(), &["switch", "destination", "next"]),

@@ -68,6 +68,10 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
         ("transport.control_priority = false\n", &["rates.toml:4: transport.control_priority: ", "expected true"]),
         ("[switch]\necmp = \"packet\"\n", &["rates.toml:5: switch.ecmp: ", "expected \"flow\" or \"symmetric\""]),
         ("[switch]\necmp = \"adaptive\"\n", &["rates.toml:5: switch.ecmp: ", "expected \"flow\" or \"symmetric\""]),
+        (
+            "[switch]\necmp = \"lcmp\"\n",
+            &["rates.toml:5: switch.ecmp: ", "by its queues", "expected \"flow\", \"symmetric\" or \"ucmp\""],
+        ),
         ("[switch]\ndiscipline = \"drr\"\n", &["rates.toml:5: switch.discipline: ", "expected \"fifo\""]),
         (
             "transport = { kind = \"multipath\" }\nwan_switch = { pfc = false }\nalgorithm.intra = \"nscc\"\n[switch]\npfc = false\ntrim = \"64B\"\n",

@@ -2,7 +2,8 @@
 
 use farloop_cc::AnyParams;
 use farloop_net::spec::{
-    DetourSpec, DisciplineSpec, EcnAt, LinuxPacing, NodeId, NodeKind, PfcSpec, QueueLimit, TcpSpec, TransportKind,
+    DetourSpec, DisciplineSpec, Ecmp, EcnAt, LcmpSpec, LinuxPacing, NodeId, NodeKind, PfcSpec, QueueLimit, TcpSpec,
+    TransportKind,
 };
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -277,6 +278,28 @@ fn marking_is_as_written() {
     let set = ecn(&[("switch.ecn_at", "departure"), ("switch.ecn_rate", "25Gbps"), ("switch.kmin", "100kB")]);
     assert_eq!(set.at, EcnAt::Departure);
     assert_eq!(set.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(3_600_000)));
+}
+
+#[test]
+fn choices_of_paths_are_as_written() {
+    let ecmp = |name: &str, overrides: &[(&str, &str)], more: &str| {
+        let built = build(&format!("{MINIMAL}{more}"), overrides);
+        match &built.spec.nodes.iter().find(|n| n.name == name).expect("a switch").kind {
+            NodeKind::Switch(switch) => switch.ecmp,
+            _ => panic!("no switch"),
+        }
+    };
+    assert_eq!(ecmp("left", &[("switch.ecmp", "ucmp")], ""), Ecmp::Ucmp);
+    let plain = LcmpSpec::default();
+    assert_eq!(ecmp("left", &[("switch.ecmp", "lcmp")], ""), Ecmp::Lcmp(plain));
+    let own = LcmpSpec { queue_weight: 6, idle: Delta::from_ms(5), ..plain };
+    let lcmp = "[lcmp]\nqueue_weight = 6\nidle = \"5ms\"\n";
+    assert_eq!(ecmp("left", &[("switch.ecmp", "lcmp")], lcmp), Ecmp::Lcmp(own));
+    // An override chooses it for one switch; the other has no use for the section.
+    let one = format!("{lcmp}[[switch_override]]\nmatch = \"left\"\necmp = \"lcmp\"\n");
+    assert_eq!([ecmp("left", &[], &one), ecmp("right", &[], &one)], [Ecmp::Lcmp(own), Ecmp::Entropy]);
+    assert_eq!(load(&format!("{MINIMAL}{one}"), &[]).to_json()["lcmp"]["idle"], "5ms");
+    assert!(load(MINIMAL, &[]).to_json().get("lcmp").is_none());
 }
 
 #[test]

@@ -31,6 +31,7 @@ use crate::switch::agent::Agent;
 use crate::switch::bifrost::Bifrost;
 use crate::switch::buffer::Ingress;
 use crate::switch::forward::Forwarder;
+use crate::switch::path_choice::PathChooser;
 use crate::switch::timed_pauses::TimedIngress;
 use crate::switch::trimming::Trimming;
 use crate::switch::{Switch, Switches};
@@ -374,7 +375,7 @@ impl<'a> Layout<'a> {
                 trimming: network.node_specs[*node as usize]
                     .switch()
                     .and_then(|s| Trimming::from_spec(s, &network.transport)),
-                adaptive: network.adaptive[*number],
+                chooser: network.node_specs[*node as usize].switch().and_then(|s| PathChooser::new(s.ecmp)),
                 random: RandomStream::new(self.seed, "switch", u64::from(number.0)),
             })
         };

@@ -9,6 +9,8 @@
 //! | [`timed_pauses`] | the ports that send them |
 //! | [`trimming`] | the headers of such packets, where the switch trims |
 //! | [`forward`] | decisions before the routes |
+//! | [`path_choice`] | decisions by queues and links |
+//! | [`lcmp`] | those of LCMP, in numbers |
 //! | [`scheduling`] | switches between a packet network and circuits: the queue of a packet |
 //! | [`scheduled`] | a packet's way through them |
 //! | [`elephants`], [`sketch`] | flows that these take for elephants, where they find them themselves |
@@ -29,6 +31,8 @@ pub(crate) mod buffer;
 pub(crate) mod elephants;
 pub(crate) mod failure;
 pub(crate) mod forward;
+mod lcmp;
+pub(crate) mod path_choice;
 pub(crate) mod rescue;
 mod scheduled;
 pub(crate) mod scheduling;
@@ -53,6 +57,7 @@ use farloop_network::routing::Routes;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
+use path_choice::PathChooser;
 use scheduling::Scheduling;
 use timed_pauses::TimedIngress;
 use trimming::Trimming;
@@ -65,8 +70,8 @@ pub(crate) struct Switch {
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub trimming: Option<Trimming>,
-    /// True if each packet goes by the port with the least data waiting.
-    pub adaptive: bool,
+    /// Its rule before the routes, if it has one.
+    pub chooser: Option<PathChooser>,
     pub random: RandomStream,
 }
 
@@ -381,33 +386,21 @@ impl Switches {
 
     /// The port by which a packet leaves switch `s`; `None` where its link is down, or no path leads on.
     #[inline(always)]
-    fn egress(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
+    fn egress(&mut self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         if self.forwarders {
             return self.egress_port(cx, s, slot).filter(|out| cx.ports[*out].busy_until != Time::NEVER);
         }
         self.routes.egress_port(s, &cx.packets[slot])
     }
 
-    /// Chooses the egress port: the forwarder of switch `s` first, then its routes.
+    /// Chooses the egress port: the forwarder of switch `s` first, then its chooser, then its routes.
     #[inline(always)]
-    fn egress_port(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
+    fn egress_port(&mut self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         let packet = &cx.packets[slot];
-        let forwarder = self.switches[s].forwarder.as_ref();
-        let detour = forwarder.and_then(|forwarder| forwarder.egress_port(cx, packet));
-        let chosen = detour.or_else(|| if self.switches[s].adaptive { self.least_queue(cx, s, packet) } else { None });
+        let Switch { forwarder, chooser, ports, .. } = &mut self.switches[s];
+        let detour = forwarder.as_ref().and_then(|forwarder| forwarder.egress_port(cx, packet));
+        let chosen = detour.or_else(|| chooser.as_mut()?.choose(cx, &self.routes, (s, ports), packet));
         chosen.or_else(|| self.routes.egress_port(s, packet))
-    }
-
-    /// The port with the least data waiting of those that lead to a packet's destination and whose links are up; of equal ones those that
-    /// are not transmitting, then another one each time. All of them are on time ([`departures::punctual`]).
-    #[inline(never)]
-    fn least_queue(&self, cx: &PartContext, s: SwitchId, packet: &Packet) -> Option<PortId> {
-        let mut ways = self.routes.group(s, packet.dst);
-        let (size, first) = (ways.len(), self.routes.choose_first(s, packet, ways.len()));
-        let place = |at: usize| (at + size - first) % size;
-        let up = ways.by_ref().enumerate().filter(|(_, p)| cx.ports[*p].busy_until != Time::NEVER);
-        let least = up.min_by_key(|(at, p)| (cx.ports[*p].data_queue, cx.ports[*p].busy_until > cx.now, place(*at)));
-        least.map(|(_, p)| p)
     }
 
     /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.

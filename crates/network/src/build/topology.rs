@@ -21,7 +21,7 @@ use farloop_cc::AnyParams;
 use farloop_cc::int::RateCode;
 use farloop_engine::RandomStream;
 use farloop_tcp::Config;
-use farloop_units::Delta;
+use farloop_units::{Delta, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -79,16 +79,19 @@ impl Topology {
         let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(NodeSpec::switch).map(|switch| switch.ecmp).collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
+        let rates: Vec<Rate> = ends.rows().map(|end| end.rate).collect();
         let timeline = Timeline::new(&spec.events);
         let entropy = spec.transport.kind == TransportKind::Multipath;
-        let mut routes =
-            |down| Routes::new(hosts as usize, (&ecmp, entropy), &both, down, salt, go_on).ok_or(BuildError::Cancelled);
+        let mut routes = |down| {
+            let routes = Routes::new(hosts as usize, (&ecmp, entropy), (&both, &rates), down, salt, go_on);
+            routes.ok_or(BuildError::Cancelled)
+        };
         let routes = timeline.without.iter().map(&mut routes).collect::<Result<_, _>>()?;
         let host_ports = host_ports(&ends, hosts as usize);
         let schedules = |node: u32| spec.nodes[node as usize].switch().is_some_and(|s| s.scheduling.is_some());
         let detours = detours(&spec.detours, schedules, (&nodes, &nics), &ends)?;
         let circuits = circuit_switches(spec, &ends, &host_ports);
-        let adaptive = ecmp.iter().map(|e| *e == Ecmp::Adaptive).collect();
+        let adaptive = ecmp.iter().map(|e| e.is_by_queues()).collect();
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
         Ok(Topology {
             nodes,

@@ -94,7 +94,7 @@ pub struct Network {
     pub routes: Vec<Routes<SwitchNumber, PortNumber>>,
     /// The switches that send ACKs back by their data's links.
     pub symmetric: Table<SwitchNumber, bool>,
-    /// The switches that send each packet by the port with the least data waiting.
+    /// The switches that choose by their queues, for each packet or for each flow.
     pub adaptive: Table<SwitchNumber, bool>,
     /// The egress port of a switch for packets that are bound for a host, whatever the routes are.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,

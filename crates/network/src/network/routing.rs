@@ -4,13 +4,15 @@
 //! network are not weighted). Hosts behind one link of the same switch share their column, called a site: all other switches
 //! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
 //! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own; of a multipath
-//! transport it hashes the entropy value of each packet, too, so that the sender chooses.
+//! transport it hashes the entropy value of each packet, too, so that the sender chooses. Groups of a switch with [`Ecmp::Ucmp`] have its
+//! fastest links alone.
 
 mod spreading;
 
 use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, SwitchNumber};
 use crate::spec::Ecmp;
+use farloop_units::Rate;
 use spreading::{By, Spreading, mix};
 pub use spreading::{Labels, Routed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,13 +112,13 @@ impl Graph {
 }
 
 impl Routes<SwitchNumber, PortNumber> {
-    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads
-    /// packets, which carry entropy values if `entropy`; another `salt` spreads the same flows differently. `go_on` is called now and then;
-    /// `None` where it answers `false`.
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `rates[p]` its rate, `down` the links that carry nothing, `ecmp[s]`
+    /// how switch `s` spreads packets, which carry entropy values if `entropy`; another `salt` spreads the same flows differently.
+    /// `go_on` is called now and then; `None` where it answers `false`.
     pub fn new(
         hosts: usize,
         (ecmp, entropy): (&[Ecmp], bool),
-        ends: &[(NodeRef, NodeRef)],
+        (ends, rates): (&[(NodeRef, NodeRef)], &[Rate]),
         down: &BTreeSet<u32>,
         salt: u64,
         go_on: &mut dyn FnMut() -> bool,
@@ -188,6 +190,9 @@ impl Routes<SwitchNumber, PortNumber> {
                 }
                 if here == 0 {
                     continue;
+                }
+                if ecmp[s as usize] == Ecmp::Ucmp {
+                    keep_fastest(&mut ports, rates);
                 }
                 let last = &mut last[s as usize];
                 if ports_of(&groups, last) != ports {
@@ -279,6 +284,12 @@ impl<S: Key, P: Key> Routes<S, P> {
     pub fn choose_first(&self, switch: S, packet: &impl Routed, size: usize) -> usize {
         let hash = self.tables.hash(packet.flow().0, self.tables.spreading[switch.index()]);
         (mix(hash ^ packet.sent().as_ps() ^ packet.sequence()) % size.max(1) as u64) as usize
+    }
+
+    /// The place of a flow among `size` ports of `switch`, by its hash.
+    #[inline]
+    pub fn choose_place(&self, switch: S, flow: FlowId, size: usize) -> usize {
+        place(self.tables.hash(flow.0, self.tables.spreading[switch.index()]), size)
     }
 
     /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
@@ -373,10 +384,9 @@ impl Tables {
         mix(((u64::from(self.labels.label(flow)) << 32) | u64::from(switch.number)) ^ self.salt)
     }
 
-    /// Scales a hash by multiplication: no modulo bias.
     #[inline]
     fn choose(&self, group: Group, hash: u64) -> u32 {
-        self.groups[group.ports as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]
+        self.groups[group.ports as usize + place(hash, group.size as usize)]
     }
 
     #[inline]
@@ -388,6 +398,18 @@ impl Tables {
             _ => ports_of(&self.groups, group),
         }
     }
+}
+
+/// The place among `size` that a hash names. It is scaled by multiplication: no modulo bias.
+#[inline]
+fn place(hash: u64, size: usize) -> usize {
+    (((hash >> 32) * size as u64) >> 32) as usize
+}
+
+/// Leaves the ports of the highest rate.
+fn keep_fastest(ports: &mut Vec<u32>, rates: &[Rate]) {
+    let fastest = ports.iter().map(|port| rates[*port as usize]).max();
+    ports.retain(|port| Some(rates[*port as usize]) == fastest);
 }
 
 /// The ports of a group, of which several lie in `groups`.

@@ -1,6 +1,7 @@
 //! Switches: buffers, queues, PFC, the choice of paths, and the scheduling of circuits.
 
 use super::ecn::{EcnSpec, in_proportion};
+use super::lcmp::LcmpSpec;
 use super::multipath::TrimSpec;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -193,6 +194,17 @@ pub enum Ecmp {
     Source,
     /// The switch, packet by packet: the port with the least data waiting, of those whose links are up (adaptive routing).
     Adaptive,
+    /// The flow, among the fastest links; rates are those at the start.
+    Ucmp,
+    /// The switch, for each flow: by delay, rate and queue of its links (LCMP, EuroSys 2026).
+    Lcmp(LcmpSpec),
+}
+
+impl Ecmp {
+    /// Returns true if the switch chooses by its queues, before its routes do.
+    pub fn is_by_queues(self) -> bool {
+        matches!(self, Ecmp::Adaptive | Ecmp::Lcmp(_))
+    }
 }
 
 /// Priority flow control (IEEE 802.1Qbb) of one switch.

@@ -3,14 +3,14 @@
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
-use crate::sections::{Switch, SwitchKeys, WanSwitch};
+use crate::sections::{LcmpKeys, Switch, SwitchKeys, WanSwitch};
 use crate::switch::SwitchOverride;
 use crate::topology::Layout;
-use farloop_net::spec::{NodeId, NodeKind, SwitchSpec};
+use farloop_net::spec::{Ecmp, NodeId, NodeKind, SwitchSpec};
 use farloop_units::Bytes;
 use std::collections::{HashMap, HashSet};
 
-/// Gives the switches of `layout` the settings of the overrides that match them, later ones on top.
+/// Gives the switches of `layout` the settings of the overrides that match them, later ones on top, and those of `[lcmp]`.
 pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diagnostic> {
     let is_switch = |kind: &NodeKind| matches!(kind, NodeKind::Switch(_));
     let index = Index::new(&scenario.switch_overrides);
@@ -56,6 +56,12 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
             return Err(scenario.diagnostic_at(&["switch_override", &o.pattern, key], problem, expected));
         }
         layout.nodes[node].kind = NodeKind::Switch(settled.spec);
+    }
+    let own = scenario.lcmp.as_ref().map(LcmpKeys::spec);
+    for node in &mut layout.nodes {
+        if let (NodeKind::Switch(SwitchSpec { ecmp: Ecmp::Lcmp(lcmp), .. }), Some(own)) = (&mut node.kind, own) {
+            *lcmp = own;
+        }
     }
     Ok(())
 }

@@ -127,6 +127,23 @@ fn networks_and_traffic() {
         ),
         ("[switch]\nxoff_alpha_rate = 25\n", &["switch.xoff_alpha_rate: 25 is a whole number; expected a rate"]),
         (
+            "[lcmp]\nidle = \"1s\"\n",
+            &["bad.toml:9: lcmp: no switch chooses paths by LCMP; expected ecmp = \"lcmp\" in [switch], [wan_switch]"],
+        ),
+        ("[switch]\necmp = \"lcmp\"\n[lcmp]\nidel = \"1s\"\n", &["bad.toml:12: lcmp.idel: ", "did you mean \"idle\"?"]),
+        (
+            "[switch]\necmp = \"lcmp\"\n[lcmp]\nmax_delay = \"0s\"\n",
+            &["bad.toml:12: lcmp.max_delay: \"0s\" is outside the accepted range", "1us to 10s"],
+        ),
+        (
+            "[switch]\necmp = \"lcmp\"\n[lcmp]\nqueue_weight = -1\n",
+            &["bad.toml:12: lcmp.queue_weight: -1 is outside 0 to"],
+        ),
+        (
+            "[switch]\necmp = \"lcpm\"\n",
+            &["bad.toml:10: switch.ecmp: \"lcpm\" is not accepted; did you mean \"lcmp\"?"],
+        ),
+        (
             "[record]\nports = [\"left->rigt\"]\n",
             &[
                 "bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?",

@@ -83,7 +83,7 @@ impl By {
         match ecmp {
             Ecmp::Entropy if entropy => By::Entropy,
             Ecmp::Source if entropy => By::Source(if has_hosts { 0 } else { SOURCE_BITS }),
-            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy | Ecmp::Source => By::Flow,
+            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy | Ecmp::Source | Ecmp::Ucmp | Ecmp::Lcmp(_) => By::Flow,
             Ecmp::Packet => By::Sent,
             Ecmp::Adaptive => By::Queues,
         }

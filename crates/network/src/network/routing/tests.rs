@@ -4,7 +4,7 @@ use super::*;
 use NodeRef::{Host, Switch};
 use farloop_cc::paths::Entropy;
 use farloop_test_support::cases;
-use farloop_units::Time;
+use farloop_units::{Rate, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -16,7 +16,8 @@ fn salted_tables(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt:
 /// Without these links.
 fn tables_without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
     let down = down.iter().copied().collect();
-    Routes::new(hosts, (ecmp, true), ends, &down, salt, &mut || true).expect("not cancelled").tables
+    let rates = vec![Rate::from_gbps(100); ends.len()];
+    Routes::new(hosts, (ecmp, true), (ends, &rates), &down, salt, &mut || true).expect("not cancelled").tables
 }
 
 fn host(h: u32) -> NodeRef {
@@ -49,6 +50,23 @@ fn all_shortest_paths_are_used_and_no_others() {
     assert_eq!(routes.group(0, 1), [4, 6]);
     assert_eq!(routes.group(0, 0), [1]);
     assert_eq!(routes.group(2, 1), [9]);
+}
+
+#[test]
+fn the_fastest_links_are_used_where_only_they_count() {
+    let ends = leaf_spine();
+    let without = |rate, down: &[u32]| {
+        let mut rates = vec![Rate::from_gbps(100); ends.len()];
+        rates[6] = Rate::from_gbps(rate);
+        let ecmp = [Ecmp::Ucmp, Ecmp::Flow, Ecmp::Flow, Ecmp::Flow];
+        let down = down.iter().copied().collect();
+        Routes::new(2, (&ecmp, false), (&ends, &rates), &down, SALT, &mut || true).expect("not cancelled").tables
+    };
+    let groups = |tables: Tables| (tables.group(0, 1).to_vec(), tables.group(1, 0).to_vec());
+    assert_eq!(groups(without(200, &[])), (vec![6], vec![8, 10]), "the other leaf asks no rates");
+    assert_eq!(groups(without(40, &[])), (vec![4], vec![8, 10]));
+    assert_eq!(groups(without(100, &[])), (vec![4, 6], vec![8, 10]));
+    assert_eq!(groups(without(40, &[2])), (vec![6], vec![10]), "the fastest is down");
 }
 
 #[test]
@@ -148,7 +166,8 @@ fn entropy_values_spread_evenly_and_equal_ones_stay_together() {
     let other = |i: u64| Packet { number: i, ..packet(7, sent(i), 3) };
     assert!((0..1000).all(|i| routes.find_port(0, &other(i)) == fixed));
     let down = BTreeSet::new();
-    let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), &leaf_spine(), &down, SALT, &mut || true);
+    let rates = [Rate::from_gbps(100); 12];
+    let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), (&leaf_spine(), &rates), &down, SALT, &mut || true);
     let without = without.expect("not cancelled").tables;
     assert!((0..1000).all(|ev| without.find_port(0, &packet(7, sent(1), ev)) == without.next(0, 1, 7)));
 }
@@ -251,5 +270,6 @@ fn hosts_behind_a_switch_share_their_routes() {
 #[test]
 fn the_caller_may_stop_the_build() {
     let none = BTreeSet::new();
-    assert!(Routes::new(2, (&[Ecmp::Flow; 4], false), &leaf_spine(), &none, SALT, &mut || false).is_none());
+    let ends = (&leaf_spine()[..], &[Rate::from_gbps(100); 12][..]);
+    assert!(Routes::new(2, (&[Ecmp::Flow; 4], false), ends, &none, SALT, &mut || false).is_none());
 }

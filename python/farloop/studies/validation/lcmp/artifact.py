@@ -19,9 +19,11 @@ COMMIT = "a7854d90477f729a4f08f7079b229073eb9477ee"
 
 LOADS = ("0.3", "0.5", "0.8")
 """Of the traffic files, in the order of their names."""
-ECMP, UCMP = "ECMP", "UCMP"
-CHOOSERS = (ECMP, UCMP)
-"""Folders of the results whose paths follow from addresses and ports. LCMP's own choice depends on queues."""
+ECMP, UCMP, LCMP = "ECMP", "UCMP", "LCMP"
+CHOOSERS = (ECMP, UCMP, LCMP)
+"""The choices of paths. Those of the first two follow from addresses and ports, LCMP's own depends on queues."""
+FOLDERS = {ECMP: "ECMP", UCMP: "UCMP", LCMP: "Ours"}
+"""Of their results."""
 
 _CONFIG = "simulation/mix/config/13DC-hetero"
 TOPOLOGY = f"{_CONFIG}/topology_LeafSpine_MultiDC13.txt"
@@ -42,17 +44,26 @@ HASHES = {
     "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.3util/UCMP/fct_dcqcn.txt": (
         "133b7fbc7c5f602424532719918a7358c1eaec69e33d0e590d7914101a0ac16d"
     ),
+    "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.3util/Ours/fct_dcqcn.txt": (
+        "3565d31da6fc5519173b14d16b8ba448d0b2e9096265134912047481619053a1"
+    ),
     "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.5util/ECMP/fct_dcqcn.txt": (
         "8e80029c7e9782c45d2508e27810538bfb81d1dd0047e41f5a5b068d1efe1e4d"
     ),
     "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.5util/UCMP/fct_dcqcn.txt": (
         "45363c2c3412f5e81c068eeb687210140c1f1815750f3dcc0473856a460c5227"
     ),
+    "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.5util/Ours/fct_dcqcn.txt": (
+        "b3ffb2930f76858a8b6332821a1fe242986613bb2d2416b388630bbd7f1637a1"
+    ),
     "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.8util/ECMP/fct_dcqcn.txt": (
         "108aa95a6ec1b62fc76147529e180b097e3adbb3e68daeaf9473a1338ff6cd4e"
     ),
     "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.8util/UCMP/fct_dcqcn.txt": (
         "7283697c71a1ed53c3253ef75b0d0a16c139c7bbbf4c94e9121824d5006c8bb7"
+    ),
+    "simulation/mix/config/13DC-hetero/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/0.8util/Ours/fct_dcqcn.txt": (
+        "ccdfe0512cea15e068b7f0e20051d9e635ee7db95f836f193a8d5ab7396d0c61"
     ),
 }
 """SHA-256 of each file, by its place in the checkout."""
@@ -70,7 +81,8 @@ def traffic_file(load: str) -> str:
 
 def times_file(load: str, chooser: str) -> str:
     """The place of the completion times of a load under a choice of paths."""
-    return f"{_CONFIG}/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/{load}util/{chooser}/fct_dcqcn.txt"
+    folder = f"{_CONFIG}/server-output/Figure-7and8-13DC_3routing_3traffic/WebSearch/{load}util/{FOLDERS[chooser]}"
+    return f"{folder}/fct_dcqcn.txt"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ STOP_S = 0.6
 
 
 def scenario(
-    network: SiteNetwork, flows: Sequence[TrafficFlow], paths: Sequence[tuple[list[int], list[int]] | None], title: str
+    network: SiteNetwork,
+    flows: Sequence[TrafficFlow],
+    paths: Sequence[tuple[list[int], list[int]] | None],
+    title: str,
+    *,
+    outer: str = "flow",
 ) -> dict[str, Any]:
     """The scenario.
 
@@ -31,6 +36,7 @@ def scenario(
         flows: Its flows.
         paths: Of each flow the nodes that its data passes, and those of its ACKs; `None` for farloop's own.
         title: Of the scenario.
+        outer: How outer switches choose the paths of flows without one: `ecmp`.
     """
     names = {node: _name(network, node) for node in network.nodes}
     listed = []
@@ -81,6 +87,7 @@ def scenario(
         },
         "switch_override": [
             {"match": names[node], "buffer": f"{buffer_bytes(network, node)}B"}
+            | ({"ecmp": outer} if node in network.outer and outer != "flow" else {})
             for node in network.nodes
             if not network.is_host(node)
         ],
