@@ -113,7 +113,9 @@ def cases() -> Iterator[Case]:
             yield Case(f"{mix}, {name}", rest, f"simple/{matrix}_1000MB.cm")
     for links, ratio in (("8 links", 16), ("128 links", 1)):
         for way, (balancer, name) in WAYS.items():
-            rest = f"{COMMON} -os_border {ratio} -strat {balancer} -end_time 2860 {ALGORITHMS[name]}"
+            # GEMINI's flows over 128 links are over after 21 ms, and what goes on until the end takes hours.
+            end = 30 if (ratio, way) == (1, "gemini") else 2860
+            rest = f"{COMMON} -os_border {ratio} -strat {balancer} -end_time {end} {ALGORITHMS[name]}"
             yield Case(f"{links}, {way}", rest, "simple/custom_256_5mb.cm")
     for way, (balancer, name) in WAYS.items():
         rest = f"{COMMON} -os_border 16 -strat {balancer} -end_time {LOADED_MS} {LOADED[name]}"
