@@ -16,7 +16,7 @@ from farloop.errors import FarloopError, clip_text, nearest
 from farloop.judging.claim_readings import APART, read_readings, worst_class
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
-KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
+KINDS = ("algorithms", "paths", "agents", "scenarios", "arena", "workloads", "claims")
 
 
 def algorithms() -> list[dict[str, Any]]:
@@ -35,6 +35,12 @@ def path_choosers() -> list[dict[str, Any]]:
     return known
 
 
+def switch_agents() -> list[dict[str, Any]]:
+    """Returns the agents that a network can have at its switches: name, summary, source, and parameters with kind, default and range."""
+    known: list[dict[str, Any]] = json.loads(_native.switch_agents())
+    return known
+
+
 def workloads() -> list[dict[str, Any]]:
     """Every flow-size distribution: name, mean in bytes, source."""
     known: list[dict[str, Any]] = json.loads(_native.workloads())
@@ -49,11 +55,11 @@ def entries(what: str) -> list[dict[str, Any]]:
     """
     if what == "algorithms":
         return [{k: a[k] for k in ("name", "summary", "source", "preset_of")} for a in algorithms()]
-    if what == "paths":
+    if what in ("paths", "agents"):
         return [
-            {k: chooser[k] for k in ("name", "summary", "source")}
-            | {"parameters": {p["name"]: p["default"] for p in chooser["params"]}}
-            for chooser in path_choosers()
+            {k: entry[k] for k in ("name", "summary", "source")}
+            | {"parameters": {p["name"]: p["default"] for p in entry["params"]}}
+            for entry in (path_choosers() if what == "paths" else switch_agents())
         ]
     if what == "scenarios":
         return [{"name": name, "title": str(_tables(name).get("title", ""))} for name in figure_names()]

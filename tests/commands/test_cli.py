@@ -107,7 +107,7 @@ def test_reproduce_a_small_figure(command):
     assert again.returncode == 0, again.stderr
 
 
-@pytest.mark.parametrize("what", ["algorithms", "paths", "scenarios", "workloads", "claims"])
+@pytest.mark.parametrize("what", ["algorithms", "paths", "agents", "scenarios", "workloads", "claims"])
 def test_lists(command, what):
     done = command("list", what)
     assert done.returncode == 0, done.stderr

@@ -291,8 +291,10 @@ pub enum Effect {
     Cancel(TimerId),
     /// Send a signal to the flow's source (from a receiver or a port agent: the source of the current packet).
     Emit(Signal),
-    /// Send the telemetry of the current packet to its source, in a control packet ([`Sender::on_telemetry`]). Of port
-    /// agents only; from others it is nothing, as are the two below.
+    /// Send a signal to the source of this flow, without a packet of it at hand. Of port agents only; from others it is nothing, as are
+    /// the three below.
+    EmitTo(u32, Signal),
+    /// Send the telemetry of the current packet to its source, in a control packet ([`Sender::on_telemetry`]).
     ReturnTelemetry,
     /// Take the telemetry off the current packet.
     RemoveTelemetry,
@@ -332,6 +334,10 @@ impl<'a> Ctx<'a> {
     /// Send `signal` to the flow's source.
     pub fn emit(&mut self, signal: Signal) {
         self.effects.push(Effect::Emit(signal));
+    }
+    /// Send `signal` to the source of `flow`: [`Effect::EmitTo`].
+    pub fn emit_to(&mut self, flow: u32, signal: Signal) {
+        self.effects.push(Effect::EmitTo(flow, signal));
     }
     /// Send the telemetry of the current packet to its source: [`Effect::ReturnTelemetry`].
     pub fn return_telemetry(&mut self) {
@@ -485,7 +491,7 @@ pub struct Head {
     pub wire: Bytes,
     /// It carries data (and is no ACK or signal).
     pub data: bool,
-    /// Its ECN field says Congestion Experienced; an agent may set it.
+    /// Its ECN field says Congestion Experienced; an agent may set or clear it. Of an ACK: it echoes a mark.
     pub ecn_marked: bool,
     /// The header fields that the algorithm of its flow owns; an agent may change them.
     pub fields: Fields,
@@ -506,7 +512,8 @@ pub enum Admit {
 /// The half at an egress port of a switch.
 ///
 /// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the current packet, for `on_dequeue`
-/// after it left. Signals go to the source of the current packet; `on_pause` and `on_timer` have none, and send none.
+/// after it left. Signals go to the source of the current packet; `on_pause` and `on_timer` have none, and name a flow
+/// ([`Ctx::emit_to`]).
 pub trait PortAgent: Send {
     /// The port keeps the data of each flow in a queue of its own, which gives out packets at a rate that the agent sets ([`Ctx::pace`]). A
     /// queue is assigned when a packet of a flow without one comes, and free again when it is empty and its rate would let a packet go. A
@@ -571,6 +578,11 @@ pub trait Algorithm: 'static {
     /// parameter uses more.
     fn needs(_params: &Self::Params) -> Needs {
         Self::NEEDS
+    }
+    /// Returns true if its senders act on a congestion notification packet ([`Signal::Cnp`]) that a switch sends
+    /// ([`agents`](crate::agents)).
+    fn hears_cnp(_params: &Self::Params) -> bool {
+        false
     }
     /// A sender for a flow that starts now.
     fn sender(params: &Self::Params, flow: &FlowInfo) -> Self::Sender;

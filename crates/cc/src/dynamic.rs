@@ -27,6 +27,10 @@ pub trait DynAlgorithm: fmt::Debug + Send + Sync {
     fn get(&self, name: &str) -> Option<Option<Value>>;
     /// Features that the network must offer with these parameters.
     fn needs(&self) -> Needs;
+    /// Returns true if its senders act on a congestion notification packet that a switch sends.
+    fn hears_cnp(&self) -> bool {
+        false
+    }
     /// A sender for a flow that starts now.
     fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender>;
     /// The receiver of a flow; it echoes marks and telemetry unless there is more to do.
@@ -156,6 +160,9 @@ impl<A: Algorithm> DynAlgorithm for Typed<A> {
     }
     fn needs(&self) -> Needs {
         A::needs(&self.0)
+    }
+    fn hears_cnp(&self) -> bool {
+        A::hears_cnp(&self.0)
     }
     fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender> {
         Box::new(A::sender(&self.0, flow))

@@ -27,6 +27,7 @@
 //! assert!((after.as_f64() / before.as_f64() - 0.625).abs() < 1e-5);
 //! ```
 
+pub mod agents;
 pub mod algorithms;
 pub mod api;
 pub mod catalog;

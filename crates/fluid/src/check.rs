@@ -22,6 +22,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
         events,
         transport,
         algorithms,
+        agents,
         flows,
         follows: _,
         jobs,
@@ -44,6 +45,10 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
         check_drops(nodes)?;
     }
     algorithms.iter().try_for_each(check_algorithm)?;
+    if let Some(agent) = agents.first() {
+        let problem = format!("\"{}\" acts on packets at switches", agent.params.info().name);
+        return refuse("agent", problem, "expected no [[agent]], or gear = \"packets\"");
+    }
     check_flows(flows)?;
     check_jobs(jobs, flows, transport.kind)?;
     if clock_offsets.iter().any(|offset| *offset != Default::default()) {

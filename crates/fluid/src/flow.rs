@@ -151,7 +151,11 @@ impl Flow {
             match effect {
                 Effect::Arm(timer, at) => self.timers[usize::from(timer.0)] = (at.as_ps() as f64).max(now + 1.0),
                 Effect::Cancel(timer) => self.timers[usize::from(timer.0)] = f64::INFINITY,
-                Effect::Emit(_) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
+                Effect::Emit(_)
+                | Effect::EmitTo(..)
+                | Effect::ReturnTelemetry
+                | Effect::RemoveTelemetry
+                | Effect::Pace(_) => {}
             }
         }
         self.timer_due = self.timers.iter().copied().fold(f64::INFINITY, f64::min);

@@ -49,7 +49,7 @@ impl ReceiverHalf {
                 Effect::Arm(timer, at) => self.timers[usize::from(timer.0)] = (at.as_ps() as f64).max(now + 1.0),
                 Effect::Cancel(timer) => self.timers[usize::from(timer.0)] = f64::INFINITY,
                 Effect::Emit(signal) => signals.push(signal),
-                Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
+                Effect::EmitTo(..) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
         self.find_due();

@@ -4,8 +4,8 @@ use crate::common::{algorithm, equal_star, flow, star, switch};
 use farloop_cc::AnyParams;
 use farloop_fluid::{Error, Model, Settings, Simulation, Stopped, check};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, IntCarriage, LcmpSpec, LinkChange, LinkEventSpec, LinkEvents, LinkPfc, LinkSpec, NetworkSpec,
-    NodeKind, PfcSpec, StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
+    AgentSpec, DisciplineSpec, Ecmp, IntCarriage, LcmpSpec, LinkChange, LinkEventSpec, LinkEvents, LinkPfc, LinkSpec,
+    NetworkSpec, NodeKind, PfcSpec, StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -25,6 +25,10 @@ fn with_transport(transport: TransportSpec) -> NetworkSpec {
 
 fn with_algorithm(algorithm: AnyParams) -> NetworkSpec {
     NetworkSpec { algorithms: vec![algorithm], ..plain() }
+}
+
+fn themis() -> AgentSpec {
+    AgentSpec { params: farloop_cc::agents::agent("themis").expect("known"), switches: vec![0] }
 }
 
 #[test]
@@ -55,6 +59,7 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
         ("network", own_pauses),
         ("flow.class", classes),
         ("hosts.stall", NetworkSpec { stalls: Some(any_stall()), ..plain() }),
+        ("agent", NetworkSpec { agents: vec![themis()], ..plain() }),
         ("algorithm.name", with_algorithm(algorithm("mlcc"))),
         ("algorithm.name", with_algorithm(algorithm("annulus"))),
         ("algorithm.name", with_algorithm(algorithm("rccc"))),

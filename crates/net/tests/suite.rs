@@ -5,6 +5,7 @@ mod accecn;
 mod baselines;
 mod bbr3;
 mod bifrost;
+mod chosen_agents;
 mod coding;
 mod common;
 mod connections;

@@ -1,6 +1,7 @@
 //! Checks before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. Rules of flows are
 //! missing, since only the finished network knows their paths.
 
+mod agents;
 mod circuit_slots;
 mod fault;
 mod link_events;
@@ -193,6 +194,15 @@ pub enum BuildError {
         /// Indices of the algorithms.
         algorithms: [usize; 2],
     },
+    /// An agent of the network cannot act where it is.
+    Agent {
+        /// Its index.
+        agent: usize,
+        /// Reason of the refusal.
+        problem: String,
+        /// What would be accepted.
+        expected: String,
+    },
     /// An algorithm keeps the flows apart at ports whose discipline is set, too.
     TwoDisciplines {
         /// Name of the switch.
@@ -265,6 +275,7 @@ impl fmt::Display for BuildError {
                     "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
                 )
             }
+            BuildError::Agent { agent, problem, .. } => write!(f, "agent {}: {problem}", agent + 1),
             BuildError::TwoDisciplines { switch, .. } => write!(
                 f,
                 "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
@@ -332,13 +343,14 @@ impl NetworkSpec {
     ///
     /// # Errors
     /// Those of [`NetworkSpec::check_network`], [`BuildError::LinkPfc`], [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`],
-    /// [`BuildError::TwoDisciplines`].
+    /// [`BuildError::TwoDisciplines`], [`BuildError::Agent`].
     pub fn check(&self) -> Result<(), BuildError> {
         self.check_network()?;
         let largest = self.check_formats()?;
         self.check_link_pfc(largest)?;
         self.check_buffers(largest)?;
-        self.check_agents()
+        self.check_agents()?;
+        self.check_chosen_agents()
     }
 
     /// Refuses what no simulator can build a network of, flows and series aside; buffers and agents of ports are not looked at.

@@ -212,6 +212,8 @@ pub struct PortRow {
     pub trimmed: u64,
     /// Packets that got an ECN mark here.
     pub marked: u64,
+    /// Data packets whose mark an agent of this port took off.
+    pub cleared: u64,
     /// Pause (Xoff) frames that reached this port.
     pub pauses: u64,
     /// Total time for which its data classes were paused.

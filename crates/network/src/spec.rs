@@ -2,6 +2,7 @@
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
+mod agents;
 mod bond;
 mod clock_offset;
 mod ecn;
@@ -18,6 +19,7 @@ mod start;
 mod switch;
 mod tcp;
 
+pub use agents::AgentSpec;
 pub use bond::{Bond, JobPorts};
 pub use clock_offset::ClockOffset;
 pub use ecn::{EcnAt, EcnSpec, PhantomSpec};
@@ -62,6 +64,8 @@ pub struct NetworkSpec {
     pub transport: TransportSpec,
     /// The algorithms that flows refer to. The port agents of all of them are installed.
     pub algorithms: Vec<AnyParams>,
+    /// Agents at switches, whatever the hosts run.
+    pub agents: Vec<AgentSpec>,
     /// The traffic, in any order.
     pub flows: Vec<FlowSpec>,
     /// Flows that begin when others are over, in any order.
@@ -107,6 +111,7 @@ impl NetworkSpec {
             events: LinkEvents::default(),
             transport: TransportSpec::plain(TransportKind::Rdma),
             algorithms: vec![algorithm],
+            agents: Vec::new(),
             flows,
             follows: Vec::new(),
             jobs: Vec::new(),

@@ -19,6 +19,7 @@ mod writer;
 
 use algorithm::{Failure, catalog, of_classes};
 use errors::HandlerError;
+use farloop_cc::agents::AgentInfo;
 use farloop_cc::paths::ChooserInfo;
 use farloop_cc::{AlgorithmInfo, Shipped};
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
@@ -135,6 +136,16 @@ fn path_choosers() -> String {
     Json::from(farloop_cc::paths::choosers().map(described).collect::<Vec<_>>()).to_string()
 }
 
+/// The agents that a network can have at its switches, as JSON: name, summary, source, parameters.
+#[pyfunction]
+fn switch_agents() -> String {
+    let described = |info: AgentInfo| {
+        let params: Vec<Json> = info.params.iter().map(parameter).collect();
+        json!({"name": info.name, "summary": info.summary, "source": info.source, "params": params})
+    };
+    Json::from(farloop_cc::agents::agents().map(described).collect::<Vec<_>>()).to_string()
+}
+
 /// The flow-size distributions that come with farloop, as JSON.
 #[pyfunction]
 fn workloads() -> String {
@@ -226,6 +237,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(torture, module)?)?;
     module.add_function(wrap_pyfunction!(recorded, module)?)?;
     module.add_function(wrap_pyfunction!(path_choosers, module)?)?;
+    module.add_function(wrap_pyfunction!(switch_agents, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(outputs, module)?)?;

@@ -51,6 +51,7 @@ pub mod sections;
 pub mod tables;
 
 mod acceltor;
+mod agent;
 mod algorithms;
 mod build;
 mod cases;

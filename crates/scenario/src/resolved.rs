@@ -1,5 +1,6 @@
 //! The whole scenario with every default resolved, as JSON in the shape of the file.
 
+use crate::agent::AgentSection;
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
 use crate::job::{JobSection, OF_RANKS};
 use crate::json::{json, list, none_json, section};
@@ -56,6 +57,9 @@ fn resolve_scenario(scenario: &Scenario) -> Json {
     }
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));
+    }
+    if !scenario.agents.is_empty() {
+        put("agent", list(&scenario.agents, agent));
     }
     put("hosts", section(&scenario.hosts).into());
     put("transport", transport(scenario).into());
@@ -135,6 +139,12 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
     }
     table.extend(own);
     table
+}
+
+fn agent(agent: &AgentSection) -> Map<String, Json> {
+    let value = |key: &str| agent.params.get(key).flatten().as_ref().and_then(json).unwrap_or_else(none_json);
+    let own = agent.params.info().params.into_iter().map(|spec| (spec.name.to_string(), value(&spec.name)));
+    section(&agent.keys).into_iter().chain(own).collect()
 }
 
 fn switch_override(o: &SwitchOverride) -> Map<String, Json> {

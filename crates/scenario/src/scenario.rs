@@ -1,5 +1,6 @@
 //! A scenario: all its sections, read and checked one by one.
 
+use crate::agent::{self, AgentSection};
 use crate::algorithms::{self, AlgorithmSettings};
 use crate::cases::read_cases;
 use crate::circuits::{self, CircuitSettings};
@@ -49,6 +50,8 @@ pub struct Scenario {
     pub routing: RoutingKeys,
     /// Every `[[event]]`.
     pub events: Vec<EventKeys>,
+    /// Every `[[agent]]`.
+    pub agents: Vec<AgentSection>,
     /// `[hosts]`.
     pub hosts: HostKeys,
     /// `[transport]`.
@@ -184,6 +187,7 @@ impl Scenario {
         let circuits = circuits::read(&root, &network)?;
         let detours = network::read_detours(&root)?;
         let (routing, events) = events::read(&root, end_of(&run))?;
+        let agents = agent::read(&root)?;
         let hosts = root.section("hosts")?.read::<HostKeys>(&[], &[])?;
         let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, host_presets::name(endpoint.preset()))?;
@@ -220,6 +224,7 @@ impl Scenario {
             detours,
             routing,
             events,
+            agents,
             hosts,
             transport,
             endpoint,
@@ -258,6 +263,7 @@ const SECTIONS: &[&str] = &[
     "circuit_slot",
     "detour",
     "event",
+    "agent",
     "hosts",
     "transport",
     "algorithm",

@@ -40,6 +40,9 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     let detours = table(&DetourKeys::specs(), &["switch", "destination", "next"]);
     put("detour", list("What a switch sends another way than the shortest.", detours));
     put("event", list("Something that happens to links.", table(&EventKeys::specs(), &["at", "link"])));
+    let own = farloop_cc::agents::agents().flat_map(|info| info.params);
+    let agent = table(&AgentKeys::specs().into_iter().chain(own).collect::<Vec<_>>(), &["name"]);
+    put("agent", list("Code at switches, chosen by the network.", agent));
     put("hosts", section::<HostKeys>("The hardware of hosts.", &[]));
     put("transport", transport());
     put("algorithm", algorithm(catalog));

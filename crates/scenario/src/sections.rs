@@ -1,6 +1,7 @@
 //! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
 //! `resolved()` and the editor schema come.
 
+mod agent;
 mod circuits;
 mod coding;
 mod events;
@@ -13,6 +14,7 @@ mod start;
 mod transport;
 mod workload;
 
+pub use agent::*;
 pub use circuits::*;
 pub use coding::*;
 pub use events::*;

@@ -187,6 +187,10 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
         let problem = "a testbed takes the shortest paths";
         return Err(scenario.diagnostic_at(&["detour", name], problem, "expected no [[detour]]"));
     }
+    if let Some(agent) = scenario.agents.first() {
+        let problem = "a testbed's switches have no agents";
+        return Err(scenario.diagnostic_at(&["agent", &agent.name], problem, "expected no [[agent]]"));
+    }
     for link in links {
         let path = link.rate_key.path();
         let name = |id: NodeId| &*nodes[id as usize].name;

@@ -60,7 +60,7 @@ fn choosers_part() -> String {
 
 #[test]
 fn every_table_of_keys_is_the_stored_one() {
-    let tables: [(&str, Vec<ParamSpec>, &[&str]); 31] = [
+    let tables: [(&str, Vec<ParamSpec>, &[&str]); 32] = [
         ("top level", Top::specs(), &[]),
         ("run", Run::specs(), &["duration"]),
         ("switch", Switch::specs(), &[]),
@@ -70,6 +70,7 @@ fn every_table_of_keys_is_the_stored_one() {
         ("circuit_slot", SlotKeys::specs(), &["connect"]),
         ("detour", DetourKeys::specs(), &["switch", "destination", "next"]),
         ("event", EventKeys::specs(), &["at", "link"]),
+        ("agent", AgentKeys::specs(), &["name"]),
         ("hosts", HostKeys::specs(), &[]),
         ("transport kind", TransportKey::specs(), &[]),
         ("transport", Transport::specs(), &[]),

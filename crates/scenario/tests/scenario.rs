@@ -2,8 +2,8 @@
 
 use farloop_cc::AnyParams;
 use farloop_net::spec::{
-    DetourSpec, DisciplineSpec, Ecmp, EcnAt, LcmpSpec, LinuxPacing, NodeId, NodeKind, PfcSpec, QueueLimit, TcpSpec,
-    TransportKind,
+    AgentSpec, DetourSpec, DisciplineSpec, Ecmp, EcnAt, LcmpSpec, LinuxPacing, NodeId, NodeKind, PfcSpec, QueueLimit,
+    TcpSpec, TransportKind,
 };
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -300,6 +300,28 @@ fn choices_of_paths_are_as_written() {
     assert_eq!([ecmp("left", &[], &one), ecmp("right", &[], &one)], [Ecmp::Lcmp(own), Ecmp::Entropy]);
     assert_eq!(load(&format!("{MINIMAL}{one}"), &[]).to_json()["lcmp"]["idle"], "5ms");
     assert!(load(MINIMAL, &[]).to_json().get("lcmp").is_none());
+}
+
+#[test]
+fn agents_of_the_network_are_as_written() {
+    let text = "algorithm = { name = \"dcqcn\", dcqcn.notification = \"both\" }\nrun.duration = \"1ms\"\n[network]\ntopology = \"datacenters\"\n\
+                [workload]\nsizes = \"websearch\"\nload = 0.1\n";
+    let agent =
+        |own: &str| load(&format!("{text}[[agent]]\nname = \"themis\"\n{own}"), &[("agent.themis.delay", "3us")]);
+    let scenario = agent("interval = \"9us\"\n");
+    let built = scenario.build().expect("valid");
+    let [AgentSpec { params, switches }] = &built.spec.agents[..] else { panic!("one agent") };
+    let value = |key| params.get(key).flatten();
+    assert_eq!(["interval", "delay"].map(value), ["9us", "3us"].map(|text| Some(Value::Text(text.into()))));
+    let links: Vec<_> = built.spec.links.clone();
+    assert_eq!(*switches, farloop_net::border_switches(&built.spec.nodes, &links));
+    let resolved = scenario.to_json();
+    assert_eq!(resolved["agent"][0]["interval"], "9us");
+    assert_eq!((&resolved["agent"][0]["at"], &resolved["agent"][0]["toward"]), (&"border".into(), &"both".into()));
+    let one = built.spec.nodes[switches[0] as usize].name.clone();
+    let named = agent(&format!("at = [\"{one}\"]\n")).build().expect("valid");
+    assert_eq!(named.spec.agents[0].switches, [switches[0]]);
+    assert!(build(text, &[]).spec.agents.is_empty() && load(text, &[]).to_json().get("agent").is_none());
 }
 
 #[test]

@@ -128,6 +128,9 @@ impl Algorithm for Annulus {
     type Receiver = DcqcnReceiver;
     type Port = CongestionPoint;
 
+    fn hears_cnp(params: &AnnulusParams) -> bool {
+        params.notification != Notification::Echo
+    }
     fn sender(params: &AnnulusParams, flow: &FlowInfo) -> AnnulusSender {
         AnnulusSender::new(params, flow)
     }

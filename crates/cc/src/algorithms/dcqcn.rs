@@ -35,6 +35,8 @@ farloop_units::choice! {
         Echo = "echo",
         /// By CNPs, at most one per `cnp_interval`. Each raises α and cuts; α falls after each `alpha_interval` without one (DCQCN §3).
         Cnp = "cnp",
+        /// As "echo", and each CNP that a switch sends counts as an echoed mark (THEMIS's simulator, ReceiveCnp of rdma-hw.cc).
+        Both = "both",
     }
 }
 
@@ -120,6 +122,9 @@ impl Algorithm for Dcqcn {
     type Receiver = DcqcnReceiver;
     type Port = NoPortAgent;
 
+    fn hears_cnp(params: &DcqcnParams) -> bool {
+        params.notification != Notification::Echo
+    }
     fn sender(params: &DcqcnParams, flow: &FlowInfo) -> DcqcnSender {
         DcqcnSender::new(params, flow)
     }
@@ -205,6 +210,23 @@ impl DcqcnSender {
             self.marked = false;
         }
     }
+
+    /// A mark has come back: it counts in the periods of α and of cuts that run.
+    fn note_mark(&mut self, ctx: &mut Ctx<'_>) {
+        let now = ctx.now();
+        if self.alpha_at.is_some() {
+            self.end_periods(now);
+            self.marked = true;
+        } else {
+            // The first mark accounts for α = 1.
+            (self.began, self.alpha_at) = (now, Some(now));
+        }
+        if !self.cut_pending {
+            self.cut_pending = true;
+            let over = now.since(self.began).as_ps() / self.cut_interval.as_ps();
+            ctx.arm(Self::CUT, self.began.saturating_add(self.cut_interval * (over + 1)));
+        }
+    }
 }
 
 impl Sender for DcqcnSender {
@@ -222,27 +244,16 @@ impl Sender for DcqcnSender {
         self.recovery.on_bytes(ctx, sent.payload);
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
-        if self.notification != Notification::Echo || !ack.ecn_echo {
-            return;
-        }
-        let now = ctx.now();
-        if self.alpha_at.is_some() {
-            self.end_periods(now);
-            self.marked = true;
-        } else {
-            // The first mark accounts for α = 1.
-            (self.began, self.alpha_at) = (now, Some(now));
-        }
-        if !self.cut_pending {
-            self.cut_pending = true;
-            let over = now.since(self.began).as_ps() / self.cut_interval.as_ps();
-            ctx.arm(Self::CUT, self.began.saturating_add(self.cut_interval * (over + 1)));
+        if self.notification != Notification::Cnp && ack.ecn_echo {
+            self.note_mark(ctx);
         }
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
     fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
-        if self.notification != Notification::Cnp || *signal != Signal::Cnp {
-            return;
+        match self.notification {
+            Notification::Cnp if *signal == Signal::Cnp => {}
+            Notification::Both if *signal == Signal::Cnp => return self.note_mark(ctx),
+            _ => return,
         }
         let alpha = self.current_alpha(ctx.now());
         self.recovery.cut(ctx, 1.0 - alpha / 2.0); // (1)

@@ -68,6 +68,10 @@ macro_rules! registry {
             pub fn needs(&self) -> Needs {
                 match self { $(AnyParams::$variant(p) => $module::$ty::needs(p),)+ AnyParams::Dyn(p) => p.needs() }
             }
+            /// Returns true if its senders act on a congestion notification packet that a switch sends.
+            pub fn hears_cnp(&self) -> bool {
+                match self { $(AnyParams::$variant(p) => $module::$ty::hears_cnp(p),)+ AnyParams::Dyn(p) => p.hears_cnp() }
+            }
             /// Sets a parameter by name.
             pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
                 match self { $(AnyParams::$variant(p) => p.set(name, value),)+ AnyParams::Dyn(p) => p.set(name, value) }

@@ -319,7 +319,8 @@ impl<'a> Layout<'a> {
             port.set_clock(network.clock_offset(end.node));
             held = plan.ingress;
             if let Some(agent) = plan.agent.take() {
-                port.agent = own.agents.push(Agent::new(*agent, id));
+                let of_network = network.agents.iter().any(|agent| agent.switches.contains(&end.node));
+                port.agent = own.agents.push(Agent::new(*agent, id, of_network));
             }
             if let Some(law) = law {
                 own.timed.push(TimedIngress::new(id, Bifrost::new(law)));

@@ -7,8 +7,8 @@ use crate::port::stats::Marking;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::ties::Ties;
 use farloop_cc::int::RateCode;
-use farloop_cc::{AnyParams, AnyPort, PortAgent};
-use farloop_network::spec::{BifrostSpec, LinkSpec, NetworkSpec, NodeKind};
+use farloop_cc::{AnyParams, AnyPort, PortAgent, PortInfo};
+use farloop_network::spec::{AgentSpec, BifrostSpec, LinkSpec, NetworkSpec, NodeKind};
 use farloop_network::timeline::worst_links;
 use farloop_network::{Format, Network, port_infos};
 use farloop_units::Bytes;
@@ -56,6 +56,7 @@ impl Plan {
             self.ports[port].discipline = Some(Box::new(discipline));
         }
         agents(network, &mut self.ports);
+        chosen_agents(network, &mut self.ports);
     }
 }
 
@@ -118,6 +119,24 @@ fn timed_ports(spec: &NetworkSpec, largest: Bytes) -> BTreeMap<PortNumber, Bifro
     let law = |(i, link): (usize, &LinkSpec)| Some((i, spec.bifrost(link, largest)?));
     let links = spec.links.iter().enumerate().filter_map(law);
     links.flat_map(|(i, law)| [2 * i, 2 * i + 1].map(|port| (PortNumber::new(port), law))).collect()
+}
+
+/// Gives the ports of their switches the agents that the network has, whatever the hosts run. No port has another one, as its check says.
+fn chosen_agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
+    if network.agents.is_empty() {
+        return;
+    }
+    let links: Vec<LinkSpec> = ports.rows().step_by(2).map(|port| port.link).collect();
+    let infos: Vec<_> = port_infos(&network.node_specs, &links, network.intra_rtt).collect();
+    for AgentSpec { params, switches } in &network.agents {
+        for switch in switches {
+            let (numbers, own): (Vec<usize>, Vec<PortInfo>) =
+                infos.iter().filter(|(_, port)| port.switch == *switch).copied().unzip();
+            for (number, agent) in numbers.into_iter().zip(params.install(&own)) {
+                ports[PortNumber::new(number)].agent = agent.map(Box::new);
+            }
+        }
+    }
 }
 
 /// Gives the ports of switches that take them the agents of all algorithms, and the queues that these want.

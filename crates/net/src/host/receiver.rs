@@ -425,7 +425,7 @@ impl Receivers {
                     let slot = cx.inject(packet);
                     host_cx.outgoing.push(slot);
                 }
-                Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
+                Effect::EmitTo(..) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
     }

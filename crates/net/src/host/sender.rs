@@ -525,7 +525,11 @@ impl Senders {
                 Effect::Arm(timer, at) => self.arm(cx, host_cx, id, Which::algorithm(timer), at.max(cx.now)),
                 Effect::Cancel(timer) => self.arm(cx, host_cx, id, Which::algorithm(timer), Time::NEVER),
                 // A sender is the flow's source: its signals are there already.
-                Effect::Emit(_) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
+                Effect::Emit(_)
+                | Effect::EmitTo(..)
+                | Effect::ReturnTelemetry
+                | Effect::RemoveTelemetry
+                | Effect::Pace(_) => {}
             }
         }
     }

@@ -12,13 +12,15 @@ use farloop_units::{Bytes, Rate, Time};
 pub(crate) struct Agent {
     agent: AnyPort,
     pub port: PortId,
+    /// True if the network has chosen it: it sees flows that leave their datacenter, and no others.
+    of_network: bool,
     deadlines: [Time; TimerId::COUNT],
 }
 
 impl Agent {
-    /// An agent at `port`, without timers.
-    pub fn new(agent: AnyPort, port: PortId) -> Agent {
-        Agent { agent, port, deadlines: [Time::NEVER; TimerId::COUNT] }
+    /// An agent at `port`, without timers, be it an algorithm's or the network's.
+    pub fn new(agent: AnyPort, port: PortId, of_network: bool) -> Agent {
+        Agent { agent, port, of_network, deadlines: [Time::NEVER; TimerId::COUNT] }
     }
 
     /// Calls a handler and arms its timers; effects for the switch go to [`PartContext::agent_effects`].
@@ -40,6 +42,12 @@ impl Agent {
         }
         cx.buffers.effects = effects;
         result
+    }
+
+    /// Returns true if it sees packets of `flow`.
+    #[inline]
+    pub fn sees(&self, cx: &PartContext, flow: FlowId) -> bool {
+        !self.of_network || cx.network.crosses(flow)
     }
 
     /// The rate at which a queue of `flow` begins.
@@ -90,6 +98,9 @@ pub(crate) fn write_back(cx: &mut PartContext, p: PortId, slot: Slot, head: &Hea
         packet.flags |= MARKED;
         cx.stats[p].row.marked += u64::from(head.data);
         cx.trace_mark(p, slot);
+    } else if !head.ecn_marked && packet.flags & MARKED != 0 {
+        packet.flags &= !MARKED;
+        cx.stats[p].row.cleared += u64::from(head.data);
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) mod warm_up;
 
 use crate::departures;
 use crate::ids::Slot;
-use crate::ids::{AgentId, PortId, SwitchId, Table};
+use crate::ids::{AgentId, FlowId, PortId, SwitchId, Table};
 use crate::packet::{DATA, LINK, LOSSY, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
 use crate::port::stats::MarkAt;
@@ -51,7 +51,7 @@ use crate::trace::Traced;
 use admission::{AdmittedPacket, pfc_frame, refuse};
 use agent::{Agent, head_of, queue_of, write_back};
 use buffer::{Admitted, Buffer, Ingress, Queue, Refused};
-use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
+use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, Signal, TimerId};
 use farloop_engine::RandomStream;
 use farloop_network::routing::Routes;
 use farloop_trace::Cause;
@@ -481,10 +481,10 @@ impl Switches {
     fn agent_enqueue(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) -> bool {
         let queue = queue_of(cx, p);
         let admit = self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
-        if admit == Admit::Drop {
+        if admit == Some(Admit::Drop) {
             cx.lose(p, slot, Cause::Agent);
         }
-        admit == Admit::Enqueue
+        admit != Some(Admit::Drop)
     }
 
     fn agent_dequeue(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
@@ -497,7 +497,7 @@ impl Switches {
         self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_reverse(ctx, head, queue));
     }
 
-    /// Calls the agent of port `p` with the head of a packet, and takes over its changes.
+    /// Calls the agent of port `p` with the head of a packet, and takes over its changes; `None` if it does not see the packet.
     fn with_head<R>(
         &mut self,
         cx: &mut PartContext,
@@ -505,12 +505,15 @@ impl Switches {
         p: PortId,
         slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>, &mut Head) -> R,
-    ) -> R {
+    ) -> Option<R> {
+        if !self.agents[cx.ports[p].agent].sees(cx, cx.packets[slot].flow) {
+            return None;
+        }
         let mut head = head_of(cx, p, slot);
         let before = head.fields;
         let result = self.with_agent(cx, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
         write_back(cx, p, slot, &head, &before);
-        result
+        Some(result)
     }
 
     /// Calls the agent of port `p` and carries out its effects, about the packet in `slot` where there is one.
@@ -547,14 +550,16 @@ impl Switches {
     /// Carries out the effects of an agent of port `p`, about the packet in `slot` where there is one.
     fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
         let mut effects = std::mem::take(&mut cx.buffers.agent_effects);
-        for effect in effects.drain(..).filter(|_| slot.exists()) {
+        for effect in effects.drain(..) {
+            if let Effect::EmitTo(flow, signal) = effect {
+                self.emit(cx, s, p, FlowId(flow), signal);
+            }
+            if !slot.exists() {
+                continue;
+            }
             let flow = cx.packets[slot].flow;
             match effect {
-                Effect::Emit(signal) => {
-                    let packet = self.addressed(cx, s, cx.signal_packet(flow, signal));
-                    let signal = cx.inject(packet);
-                    self.send(cx, s, p, signal);
-                }
+                Effect::Emit(signal) => self.emit(cx, s, p, flow, signal),
                 Effect::ReturnTelemetry => {
                     let packet = self.addressed(cx, s, cx.control_packet(PacketKind::Telemetry, flow));
                     let signal = cx.inject(packet);
@@ -566,10 +571,17 @@ impl Switches {
                     cx.disciplines[cx.ports[p].discipline].pace(flow, rate);
                     self.kick::<false>(cx, s, p);
                 }
-                Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
+                Effect::Pace(_) | Effect::EmitTo(..) | Effect::Arm(..) | Effect::Cancel(_) => {}
             }
         }
         cx.buffers.agent_effects = effects;
+    }
+
+    /// Sends a signal of the agent of port `p` to the source of a flow.
+    fn emit(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, flow: FlowId, signal: Signal) {
+        let packet = self.addressed(cx, s, cx.signal_packet(flow, signal));
+        let signal = cx.inject(packet);
+        self.send(cx, s, p, signal);
     }
 
     /// Sends a packet that switch `s` itself has made, at its port `p`.

@@ -161,6 +161,7 @@ impl Topology {
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
             algorithms: spec.algorithms,
+            agents: spec.agents,
             formats: self.formats,
             tcp_configs: self.tcp_configs,
             intra_rtt: Delta::ZERO,

@@ -33,7 +33,7 @@ pub mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{
-    Bond, ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start,
+    AgentSpec, Bond, ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start,
     TransportKind, TransportSpec,
 };
 use code::Code;
@@ -123,6 +123,8 @@ pub struct Network {
     pub phantoms: bool,
     /// The algorithms that flows refer to.
     pub algorithms: Vec<AnyParams>,
+    /// Agents at switches, whatever the hosts run.
+    pub agents: Vec<AgentSpec>,
     /// Sizes of packets, by algorithm.
     pub formats: Vec<Format>,
     /// Configuration of the endpoints of each algorithm's flows, where they are TCP.

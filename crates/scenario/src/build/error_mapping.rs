@@ -62,6 +62,9 @@ pub(crate) fn of_network(
             let problem = format!("\"{first}\" and \"{other}\" both want an agent at the switches' ports");
             scenario.diagnostic_at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
         }
+        BuildError::Agent { agent, problem, expected } if *agent < scenario.agents.len() => {
+            scenario.diagnostic_at(&["agent", &scenario.agents[*agent].name], problem.as_str(), expected.as_str())
+        }
         BuildError::TwoDisciplines { switch, algorithm } => {
             let name = &algorithms[*algorithm];
             let problem = format!(
@@ -106,6 +109,7 @@ pub(crate) fn of_network(
         | BuildError::ClockOffset { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
+        | BuildError::Agent { .. }
         | BuildError::Path { .. }
         | BuildError::Circle { .. }
         | BuildError::Flow { .. }

@@ -115,6 +115,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     phases::shift_starts(scenario, &hosts, &mut traffic.flows);
     let clock_offsets = phases::clock_offsets(scenario, &hosts)?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
+    let chosen_agents = agents::chosen(scenario, &layout)?;
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
     let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
     let happening = link_events::happening(scenario, &layout)?;
@@ -129,6 +130,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         },
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
+        agents: chosen_agents,
         flows: traffic.flows,
         follows: traffic.follows,
         paths: traffic.paths,

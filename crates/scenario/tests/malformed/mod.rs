@@ -1,5 +1,6 @@
 //! Bad input: every message names file, line, key, what is wrong and what would be accepted.
 
+mod agents;
 mod corpus;
 mod events;
 mod figures;

@@ -1,0 +1,13 @@
+//! Agents that a network has at its switches, whatever the hosts run.
+
+use super::NodeId;
+use farloop_cc::agents::AgentParams;
+
+/// An agent at some switches. Each port takes one agent, be it this or an algorithm's own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentSpec {
+    /// The agent, with its parameters.
+    pub params: AgentParams,
+    /// The switches that have it.
+    pub switches: Vec<NodeId>,
+}
