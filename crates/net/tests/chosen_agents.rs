@@ -45,11 +45,11 @@ fn sites(last: Rate) -> NetworkSpec {
     network(nodes, links, dcqcn("both"), (0..SENDERS).map(of).collect())
 }
 
-fn with(agents: &[(&[(&str, Value)], &[NodeId])], spec: NetworkSpec) -> NetworkSpec {
-    let of = |(settings, switches): &(&[(&str, Value)], &[NodeId])| AgentSpec {
-        params: themis(settings),
-        switches: switches.to_vec(),
-    };
+/// Parameters of an agent that are set, and its switches.
+type Chosen<'a> = (&'a [(&'a str, Value)], &'a [NodeId]);
+
+fn with(agents: &[Chosen<'_>], spec: NetworkSpec) -> NetworkSpec {
+    let of = |(settings, switches): &Chosen<'_>| AgentSpec { params: themis(settings), switches: switches.to_vec() };
     NetworkSpec { agents: agents.iter().map(of).collect(), ..spec }
 }
 
