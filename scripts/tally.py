@@ -54,7 +54,7 @@ STATED = ("text", "holds", "evidence", "number", "side")
 """What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later. Nor is the class of its
 reading: that is in the figure's file."""
 
-MAX_NUMBERS = 6
+MAX_NUMBERS = 3
 """Of a claim that its row on the page shows; the record has all."""
 
 MAX_COLUMNS = 100
