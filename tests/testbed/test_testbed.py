@@ -101,6 +101,14 @@ def test_links_that_change_are_refused():
         blueprint.plan(Scenario.from_text(text, "mine.toml"))
 
 
+def test_agents_of_the_network_are_refused():
+    # No flow leaves its datacenter, so that no algorithm has to hear it.
+    text = EXAMPLE.read_text().replace('from = "far"', 'from = "near"') + '[[agent]]\nname = "themis"\nat = ["leaf"]\n'
+    line = text.splitlines().index("[[agent]]") + 1
+    with pytest.raises(_native.ScenarioError, match=rf"^mine.toml:{line}: agent.themis: .*expected no \[\[agent\]\]"):
+        blueprint.plan(Scenario.from_text(text, "mine.toml"))
+
+
 def test_ports_that_one_link_feeds_keep_nothing_waiting():
     plan = blueprint.plan(Scenario.load("gemini/kernel-fig10"))
     ends = [(plan.nodes[link.ends[end]].name, plan.nodes[link.ends[1 - end]].name) for link, end in ports_of(plan)]
