@@ -126,3 +126,29 @@ def test_a_run_of_another_version_is_refused(stored):
 def test_it_ends_when_it_is_told_to(stored):
     with pytest.raises(_native.Cancelled):
         farloop.why(stored, "training", progress=lambda *_: False)
+
+
+SPRAYED = """\
+run.duration = "20ms"
+transport = { kind = "multipath", preset = "mrc" }
+switch.ecmp = "source"
+algorithm.name = "mrc"
+network = { topology = "multi-plane", planes = 2, spines = 1, leaves = 2, hosts_per_leaf = 2, rate = "10Gbps", fabric_rate = "10Gbps" }
+event = [{ at = "0s", link = "plane2-leaf1<->plane2-spine1", loss = 0.02 }]
+flow = [{ name = "bulk", from = "h1", to = "h3", size = "1MB" }]
+"""
+
+
+def test_a_sprayed_flow_names_planes_and_entropy_values(command):
+    (command.directory / "sprayed.toml").write_text(SPRAYED, encoding="utf-8")
+    told = command("why", "sprayed.toml", "bulk", "--html", "why.html")
+    last = re.search(r"the last packet left by h1:plane[12]-leaf1 with the entropy value \d+", told.stdout)
+    lost = re.search(
+        r"\d+ packets? w\w+ sent again after a loss, the entropy value .* lost at plane2-leaf1:plane2-spine1",
+        told.stdout,
+    )
+    assert last, told.stdout
+    assert lost, told.stdout
+    page = (command.directory / "why.html").read_text("utf-8")
+    assert f"<li>{last[0]}</li>" in page
+    assert f"<li>{lost[0]}</li>" in page

@@ -117,6 +117,8 @@ hooks! {
     trace_received => receive_message(flow: FlowId, end: u64);
     /// A sender is about to make its next packet, which pacing allows since then.
     trace_turn => turn(flow: FlowId, since: Time);
+    /// A sender is about to make a packet again. The entropy value by which that left before is in this state.
+    trace_repeat => repeat(flow: FlowId, state: Option<&'static str>);
     /// The last byte of a flow has been acknowledged.
     trace_finish => finish(flow: FlowId);
     /// An ACK (in `slot`) or a timer has meant this to a sender, whose window and rate are those after it.
@@ -216,6 +218,14 @@ fn receive_message(cx: &mut impl Traced, flow: FlowId, end: u64) {
 #[inline(never)]
 fn turn(cx: &mut impl Traced, flow: FlowId, since: Time) {
     tell_turn(cx, flow, since);
+}
+
+#[cold]
+#[inline(never)]
+fn repeat(cx: &mut impl Traced, flow: FlowId, state: Option<&'static str>) {
+    if let Some(journals) = cx.journals() {
+        journals.repeats(flow.0, state);
+    }
 }
 
 #[cold]

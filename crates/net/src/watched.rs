@@ -1,15 +1,24 @@
 //! Converts packets and flows into journal events ([`farloop_trace::why`]).
 
-use crate::ids::{FlowId, PortNumber, Slot};
+use crate::ids::{FlowId, HostNumber, PortNumber, Slot};
 use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
 use farloop_network::Network;
+use farloop_network::spec::TransportKind;
 use farloop_trace::why::{Ends, Kind, Limit, Passing};
 
-/// Returns the ports at the ends of a flow, and its limit.
+/// Returns the ports at the ends of a flow, and its limit. A sprayed flow uses all ports of its hosts.
 pub(crate) fn flow_ends(network: &Network, flow: FlowId) -> Ends {
-    let port = |address| network.host_ports[address].0;
+    let ports = |address: HostNumber| {
+        if !network.flows.is_sprayed(flow) {
+            return vec![network.host_ports[address].0];
+        }
+        let first = network.nics.first(address);
+        let places = 0..network.nics.count(first) as u8;
+        places.map(|place| network.host_ports[network.nics.address(first, place)].0).collect()
+    };
+    let (source_ports, destination_ports) = (ports(network.source(flow)), ports(network.destination(flow)));
     let limit = if network.needs_credit(flow) { Limit::Credit } else { Limit::Window };
-    Ends { source_port: port(network.source(flow)), destination_port: port(network.destination(flow)), limit }
+    Ends { source_ports, destination_ports, limit }
 }
 
 /// A packet at a port, by the port's number.
@@ -24,6 +33,8 @@ pub(crate) fn describe_passing(network: &Network, port: PortNumber, slot: Slot, 
         }
         Kind::Answer | Kind::Signal | Kind::Credit => (0, 0),
     };
+    let paths = network.transport.kind == TransportKind::Multipath;
+    let entropy = (paths && matches!(kind, Kind::Data | Kind::Trimmed)).then(|| u32::from(packet.entropy()));
     Passing {
         port: port.0,
         slot: slot.0,
@@ -33,6 +44,7 @@ pub(crate) fn describe_passing(network: &Network, port: PortNumber, slot: Slot, 
         class: packet.class.checked_sub(DATA),
         sequence,
         payload,
+        entropy,
     }
 }
 

@@ -11,7 +11,7 @@ const PACKET: u64 = 1460;
 
 /// Hosts 0 to 3, two at each of two leaves, with a port of 10 Gbps in each of `planes` planes of four spines. EVs name the spine, switches
 /// trim, and routes stay as they are.
-fn fabric(planes: u32, settings: &[(&str, Value)], flows: Vec<FlowSpec>) -> NetworkSpec {
+pub fn fabric(planes: u32, settings: &[(&str, Value)], flows: Vec<FlowSpec>) -> NetworkSpec {
     let trim = Some(TrimSpec { keeps_mark: true, ..TrimSpec::plain(Bytes::new(64)) });
     let leaf = SwitchSpec {
         ecmp: Ecmp::Source,
@@ -58,7 +58,7 @@ fn event(at: u64, link: u32, change: LinkChange) -> LinkEventSpec {
 }
 
 /// The links of a switch go down.
-fn switch_fails(spec: &mut NetworkSpec, at: u64, name: &str) {
+pub fn switch_fails(spec: &mut NetworkSpec, at: u64, name: &str) {
     let switch = node(spec, name);
     let links = (0..).zip(&spec.links).filter(|(_, link)| [link.a, link.b].contains(&switch));
     let events: Vec<LinkEventSpec> = links.map(|(number, _)| event(at, number, LinkChange::Down)).collect();
@@ -95,7 +95,7 @@ fn took(result: &RunResult) -> Delta {
     row.received.expect("it arrives").since(row.start)
 }
 
-fn one_flow(packets: u64) -> Vec<FlowSpec> {
+pub fn one_flow(packets: u64) -> Vec<FlowSpec> {
     vec![flow(0, 2, Time::ZERO, Bytes::new(PACKET * packets))]
 }
 

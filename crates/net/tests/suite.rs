@@ -52,4 +52,5 @@ mod trace;
 mod transport;
 mod why;
 mod why_jobs;
+mod why_sprayed;
 mod why_transports;

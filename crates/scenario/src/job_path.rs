@@ -60,7 +60,9 @@ pub(crate) fn to_json(names: &TraceNames, spec: &JobSpec, path: &JobPath, explai
         match step.stretch {
             Stretch::Message { flow, .. } => {
                 for segment in messages.next().into_iter().flat_map(|message| &message.segments) {
-                    let part = Part { cause: segment.blame.why.name(), blame: Some(segment.blame), ..whole };
+                    // Each message has its own packets: their entropy values say nothing about the path of an iteration.
+                    let blame = Blame { entropy: None, ..segment.blame };
+                    let part = Part { cause: blame.why.name(), blame: Some(blame), ..whole };
                     segments.push((segment.from, segment.until, part, Some(flow)));
                 }
             }

@@ -10,10 +10,10 @@ use crate::run::{Prepared, Settings, map_stop, nothing_yet, now_and_then, ready}
 use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
-use farloop_net::spec::{Bond, FollowSpec, JobSpec, NodeKind, TransportKind};
+use farloop_net::spec::{FollowSpec, JobSpec, TransportKind};
 use farloop_net::{Cores, JobPath, RunResult};
 use farloop_trace::Names;
-use farloop_trace::why::{Answer, Blame};
+use farloop_trace::why::{Answer, Blame, Repair, Sending};
 use farloop_units::{Delta, Time};
 use serde_json::{Value as Json, json};
 
@@ -46,10 +46,6 @@ impl Prepared {
             Query::Flow(_) if iteration.is_some() => {
                 let problem = format!("\"{name}\" is a flow, which has no iterations");
                 Err(why_error(file, problem, "expected a job with an iteration"))
-            }
-            _ if sprays(&built) => {
-                let problem = "packets leave by several NIC ports, of which an explanation follows one".to_string();
-                Err(why_error(self.scenario().document.file(), problem, "expected hosts.bond = \"hash\" or \"rail\""))
             }
             Query::Flow(number) => self.why_flow(built, number, progress),
             Query::Job(number) => self.why_job(built, number, iteration, progress),
@@ -123,14 +119,6 @@ impl Prepared {
         let settings = Settings { cores: Cores::ONE, ..Settings::default() };
         ready(self.scenario(), built, &settings, &mut building)
     }
-}
-
-/// Returns true if hosts send each packet by whichever of several NIC ports is free.
-fn sprays(built: &Built) -> bool {
-    let mut links = vec![0; built.spec.nodes.len()];
-    built.spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| links[node as usize] += 1);
-    let several = built.spec.nodes.iter().zip(links).any(|(node, links)| node.kind == NodeKind::Host && links > 1);
-    several && built.spec.bond == Bond::Spray
 }
 
 fn why_error(file: &str, problem: String, expected: &str) -> RunError {
@@ -207,6 +195,7 @@ fn to_json(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: 
                 "rival": blame.rival.map(flow),
                 "own": blame.rival == Some(answer.flow),
                 "root": blame.root.map(port),
+                "entropy": blame.entropy,
                 "time_ps": time.as_ps(),
             })
         })
@@ -223,8 +212,29 @@ fn to_json(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: 
         "end_ps": ps(answer.end),
         "finished": answer.finished,
         "after": after.map(|(f, at)| json!({"flow": flow(f.after), "end_ps": ps(at), "delay_ps": f.delay.as_ps()})),
+        "last": answer.last.map(|last| sending_json(&last, &port)),
+        "repairs": answer.repairs.iter().map(|repair| repair_json(repair, &port)).collect::<Vec<Json>>(),
         "parts": parts,
         "slices": slices(answer.start, answer.end, segments),
+    })
+}
+
+/// A departure of data; `port` names ports.
+fn sending_json(sending: &Sending, port: &impl Fn(u32) -> String) -> Json {
+    json!({
+        "at_ps": sending.at.as_ps(),
+        "port": port(sending.port),
+        "sequence": sending.sequence,
+        "entropy": sending.entropy,
+    })
+}
+
+fn repair_json(repair: &Repair, port: &impl Fn(u32) -> String) -> Json {
+    json!({
+        "before": sending_json(&repair.before, port),
+        "again": sending_json(&repair.again, port),
+        "lost": repair.lost.map(port),
+        "state": repair.state,
     })
 }
 

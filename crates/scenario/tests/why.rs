@@ -189,14 +189,55 @@ fn what_is_no_iteration_of_a_job_is_refused_in_a_line() {
     assert!(why(&both, "0").is_ok(), "the flow by its number");
 }
 
+/// Two planes of one spine each; the second one's loses packets.
+const SPRAYED: &str = r#"
+run.duration = "20ms"
+transport.kind = "multipath"
+transport.preset = "mrc"
+switch.ecmp = "source"
+[network]
+topology = "multi-plane"
+planes = 2
+spines = 1
+leaves = 2
+hosts_per_leaf = 2
+rate = "10Gbps"
+fabric_rate = "10Gbps"
+[algorithm]
+name = "mrc"
+[[event]]
+at = "0s"
+link = "plane2-leaf1<->plane2-spine1"
+loss = 0.02
+"#;
+
 #[test]
-fn sprayed_packets_are_followed_by_no_explanation() {
-    let text = "run.duration = \"5ms\"\nalgorithm.name = \"dctcp\"\n[network]\ntopology = \"multi-plane\"\n\
-                [[flow]]\nfrom = \"h1\"\nto = \"h9\"\nsize = \"100kB\"\n";
-    assert!(why(text, "f1").is_ok(), "a pinned one");
-    let message = why(&format!("{text}[transport]\nkind = \"multipath\"\n"), "f1").expect_err("refused");
-    assert!(
-        message.contains("why: packets leave by several NIC ports, of which an explanation follows one; expected"),
-        "{message}"
-    );
+fn sprayed_flows_say_plane_and_entropy_value() {
+    let text = format!("{SPRAYED}[[flow]]\nfrom = \"h1\"\nto = \"h3\"\nsize = \"1MB\"\n");
+    let asked = why(&text, "f1").expect("explained");
+    let parts = asked["parts"].as_array().expect("parts");
+    let total = asked["end_ps"].as_u64().expect("a time") - asked["start_ps"].as_u64().expect("a time");
+    assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total);
+    let by = |sending: &Json| sending["port"].as_str().expect("a port").to_string();
+    assert!(by(&asked["last"]).starts_with("h1:plane") && asked["last"]["entropy"].is_u64(), "{}", asked["last"]);
+    let repairs = asked["repairs"].as_array().expect("repairs");
+    let lost: Vec<&Json> = repairs.iter().filter(|repair| repair["lost"].is_string()).collect();
+    assert!(!lost.is_empty(), "{repairs:?}");
+    for repair in lost {
+        assert_eq!(by(&repair["before"]), "h1:plane2-leaf1");
+        assert_eq!(repair["lost"], "plane2-leaf1:plane2-spine1");
+        assert_eq!(repair["before"]["sequence"], repair["again"]["sequence"]);
+        assert!(repair["state"].is_string(), "{repair}");
+    }
+}
+
+#[test]
+fn jobs_whose_messages_are_sprayed_are_explained() {
+    let job = "[[job]]\nname = \"ring\"\npattern = \"all-reduce\"\nbytes = \"400kB\"\nhosts = \"*\"\niterations = 2\n";
+    let text = format!("{SPRAYED}{job}");
+    let asked = why(&text, "ring").expect("explained");
+    let parts = asked["parts"].as_array().expect("parts");
+    let total = asked["end_ps"].as_u64().expect("a time") - asked["start_ps"].as_u64().expect("a time");
+    assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total);
+    assert!(parts.iter().any(|part| part["cause"] == "serialisation"), "{parts:?}");
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -38,8 +39,13 @@ LIMITS = {
 }
 """Meanings of the source's limits, as the end of a sentence."""
 
+STATES = ("good", "skip", "assumed bad", "denied")
+"""States of entropy values (spec/mrc.md)."""
+
 _ALL_LIMITS = {"", "rate", "earlier messages", *LIMITS}
-_PART = ("cause", "limit", "port", "rival", "own", "root", "time_ps")
+_PART = ("cause", "limit", "port", "rival", "own", "root", "entropy", "time_ps")
+_SENDING = ("at_ps", "port", "sequence", "entropy")
+_REPAIR = ("before", "again", "lost", "state")
 
 SMALLEST = 200
 """Parts below this fraction of the time share a row."""
@@ -58,8 +64,13 @@ class Explanation(Drawable):
         after: The flow whose end let it begin (`flow`, `end_ps`, `delay_ps`), where it followed others.
         parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window", "rate" and others
             where the source waited for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
-            were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `time_ps`.
+            were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `entropy` (over multipath
+            endpoints the entropy value of the packet that waited or was lost), `time_ps`.
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
+        last: The data packet whose acknowledgement was the last: `at_ps` (its departure), `port` (the source's: it names the plane),
+            `sequence` (its offset in bytes), `entropy`. None where no data was acknowledged.
+        repairs: Packets that were sent again, in the order of time: `before` and `again` as `last`, `lost` (the port of the loss; None if
+            the packet was only late), `state` (of the first one's entropy value by then, under `mrc`; else None).
         before: Explanation by `follow` of the flow that it waited for.
     """
 
@@ -71,6 +82,8 @@ class Explanation(Drawable):
     after: dict[str, Any] | None
     parts: list[dict[str, Any]]
     slices: list[list[list[int]]] = field(repr=False)
+    last: dict[str, Any] | None = None
+    repairs: list[dict[str, Any]] = field(default_factory=list, repr=False)
     before: Explanation | None = None
 
     @classmethod
@@ -84,7 +97,7 @@ class Explanation(Drawable):
             return None
         if not isinstance(parts, list) or not all(isinstance(part, dict) and _is_part(part) for part in parts):
             return None
-        kept = [{key: part[key] for key in _PART} for part in parts]
+        kept = [{key: part.get(key) for key in _PART} for part in parts]
         if sum(part["time_ps"] for part in kept) != end - start or (kept and start == end):
             return None
         if after is not None:
@@ -93,7 +106,16 @@ class Explanation(Drawable):
             if not (_is_count(after.get("end_ps")) and _is_count(after.get("delay_ps"))):
                 return None
             after = {key: after[key] for key in ("flow", "end_ps", "delay_ps")}
-        return cls(flow, number, start, end, finished, after, kept, slices=[])
+        last, repairs = content.get("last"), content.get("repairs", [])
+        if (
+            not (last is None or _is_sending(last))
+            or not isinstance(repairs, list)
+            or not all(map(_is_repair, repairs))
+        ):
+            return None
+        last = None if last is None else {key: last[key] for key in _SENDING}
+        own = [{key: repair[key] for key in _REPAIR} for repair in repairs]
+        return cls(flow, number, start, end, finished, after, kept, slices=[], last=last, repairs=own)
 
     @property
     def time_ps(self) -> int:
@@ -125,6 +147,22 @@ class Explanation(Drawable):
         return largest_first(
             self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_name(part), cause_name(part))
         )
+
+    @property
+    def paths(self) -> list[str]:
+        """In a line each by which path its last packet went and which packets were sent again; none where packets take one path."""
+        if self.last is None or self.last["entropy"] is None:
+            return []
+        lines = [f"the last packet left {_path_text(self.last)}"]
+        groups = Counter((repair["lost"] is None, repair["state"]) for repair in self.repairs)
+        for (late, state), count in sorted(groups.items(), key=str):
+            first = next(r for r in self.repairs if (r["lost"] is None, r["state"]) == (late, state))
+            packets = f"{count} packet was" if count == 1 else f"{count} packets were"
+            words = f"{packets} sent again after {'being late' if late else 'a loss'}"
+            words += f", the entropy value {state} by then" if state else ""
+            place = "" if late else f", lost at {first['lost']}"
+            lines.append(f"{words}; the first one had left {_path_text(first['before'])}{place}")
+        return lines
 
     @property
     def largest(self) -> tuple[str, float]:
@@ -192,6 +230,8 @@ class Explanation(Drawable):
             "answer": self.answer,
             "after": self.after,
             "limits_ps": {name or "none": time for name, time in self.limits_ps.items()},
+            "last": self.last,
+            "repairs": self.repairs,
             "parts": self.parts,
         }
         return own if self.before is None else {**own, "before": self.before.as_json}
@@ -211,12 +251,47 @@ def _is_name(value: object) -> TypeGuard[str]:
 
 def _is_part(part: Mapping[str, object]) -> bool:
     """True for a part of an explanation: it has all keys, and causes and limits that exist."""
-    if not set(_PART) <= set(part) or not _is_count(part["time_ps"]) or type(part["own"]) is not bool:
+    # Outputs from before there were planes have no entropy values.
+    if not set(_PART) - {"entropy"} <= set(part) or not _is_count(part["time_ps"]) or type(part["own"]) is not bool:
         return False
     if not all(part[key] is None or _is_name(part[key]) for key in ("port", "rival", "root")):
         return False
+    if not _is_entropy(part.get("entropy")):
+        return False
     cause, limit = part["cause"], part["limit"]
     return isinstance(cause, str) and cause in MEANINGS and isinstance(limit, str) and limit in _ALL_LIMITS
+
+
+def _is_entropy(value: object) -> bool:
+    return value is None or _is_count(value)
+
+
+def _is_sending(sending: object) -> bool:
+    """True for a departure of data."""
+    return (
+        isinstance(sending, dict)
+        and set(_SENDING) <= set(sending)
+        and _is_count(sending["at_ps"])
+        and _is_count(sending["sequence"])
+        and _is_name(sending["port"])
+        and _is_entropy(sending["entropy"])
+    )
+
+
+def _is_repair(repair: object) -> bool:
+    """True for a packet that was sent again."""
+    return (
+        isinstance(repair, dict)
+        and set(_REPAIR) <= set(repair)
+        and _is_sending(repair["before"])
+        and _is_sending(repair["again"])
+        and (repair["lost"] is None or _is_name(repair["lost"]))
+        and (repair["state"] is None or repair["state"] in STATES)
+    )
+
+
+def _path_text(sending: Mapping[str, Any]) -> str:
+    return f"by {sending['port']} with the entropy value {sending['entropy']}"
 
 
 def largest_first(

@@ -533,6 +533,8 @@ def explanation(explained: Explanation | JobExplanation) -> None:
         _print_table(
             ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"
         )
+        for line in own.paths:
+            _console().print(line, markup=False, highlight=False, soft_wrap=True)
         if own.after is not None:
             began = f"{own.flow} began when {own.after['flow']} was over, at {time_text(own.after['end_ps'] / 1e12)}"
             _console().print(began, markup=False, highlight=False, soft_wrap=True)

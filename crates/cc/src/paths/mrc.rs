@@ -124,6 +124,16 @@ impl EvState {
         }
     }
 
+    /// In words, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            EvState::Good => "good",
+            EvState::Denied => "denied",
+            EvState::Skip => "skip",
+            EvState::AssumedBad => "assumed bad",
+        }
+    }
+
     /// Returns true if packets may take it, at once or in a turn or so.
     pub fn is_in_use(self) -> bool {
         matches!(self, EvState::Good | EvState::Skip)

@@ -7,12 +7,12 @@ use farloop_units::{Bytes, Delta, Time};
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A flow, as its journal sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ends {
-    /// The egress port of the source; the other end of its link is this number with the last bit turned.
-    pub source_port: u32,
-    /// That of the destination.
-    pub destination_port: u32,
+    /// The egress ports of the source by which its packets leave; the other end of a link is its number with the last bit turned.
+    pub source_ports: Vec<u32>,
+    /// Those of the destination.
+    pub destination_ports: Vec<u32>,
     /// The kind of its window: [`Limit::Window`], or [`Limit::Credit`].
     pub limit: Limit,
 }
@@ -55,6 +55,8 @@ pub struct Passing {
     pub sequence: u64,
     /// Of data.
     pub payload: u32,
+    /// Of data over multipath endpoints, its entropy value.
+    pub entropy: Option<u32>,
 }
 
 /// The state of a flow's source.
@@ -159,15 +161,17 @@ pub(super) struct Event {
     /// Of a departure: the delay of the link and the noise of the host.
     pub delay: Delta,
     pub noise: Delta,
-    /// Of a departure of data: its offset.
+    /// Of a departure of data: its offset, and its entropy value if it has one.
     pub sequence: Option<u64>,
+    pub entropy: Option<u32>,
 }
 
 impl Event {
     /// Something at no port.
     pub fn new(at: Time, ideal: Time, edge: Edge, port: u32) -> Event {
         let zero = Delta::ZERO;
-        Event { at, ideal, edge, port, serialisation: zero, class: None, delay: zero, noise: zero, sequence: None }
+        let (class, sequence, entropy) = (None, None, None);
+        Event { at, ideal, edge, port, serialisation: zero, class, delay: zero, noise: zero, sequence, entropy }
     }
 
     /// The edge that is kept; `None` for the flow's start.

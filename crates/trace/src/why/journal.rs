@@ -3,7 +3,7 @@
 use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source, Turn};
 use super::messages::Messages;
 use super::port_log::{Ports, Service};
-use super::{Limit, Why};
+use super::{Limit, Repair, Sending, Why};
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,6 +24,10 @@ pub(super) struct Journal {
     pub decided: BTreeMap<u32, Edge>,
     /// Where a copy of the data that was sent again had been lost, by the event of the second departure.
     pub lost_at: BTreeMap<u32, u32>,
+    /// Data that was sent again, in the order of time.
+    pub repairs: Vec<Repair>,
+    /// Of the packet that is about to leave again: the state of the entropy value by which it left before.
+    path_state: Option<&'static str>,
     pub start: Option<u32>,
     /// The flow's last event: its last byte is acknowledged.
     pub finish: Option<u32>,
@@ -87,6 +91,8 @@ impl Journal {
             events: Vec::new(),
             decided: BTreeMap::new(),
             lost_at: BTreeMap::new(),
+            repairs: Vec::new(),
+            path_state: None,
             start: None,
             finish: None,
             ends,
@@ -121,9 +127,18 @@ impl Journal {
         }
     }
 
-    /// The egress port of its source.
-    pub fn source_port(&self) -> u32 {
-        self.ends.source_port
+    /// Returns true if this is an egress port of its source.
+    pub fn leaves_source(&self, port: u32) -> bool {
+        self.ends.source_ports.contains(&port)
+    }
+
+    fn leaves_destination(&self, port: u32) -> bool {
+        self.ends.destination_ports.contains(&port)
+    }
+
+    /// The egress ports of its source are watched no more.
+    pub fn unwatch_source(&self, ports: &mut Ports) {
+        self.ends.source_ports.iter().for_each(|port| ports.log(*port).leave());
     }
 
     /// Returns true if the answer is known.
@@ -172,7 +187,7 @@ impl Journal {
         let id = self.event(now, NONE, &[]);
         (self.start, self.cause) = (Some(id), id);
         self.edges.push((0, id));
-        ports.log(self.ends.source_port).watch();
+        self.ends.source_ports.iter().for_each(|port| ports.log(*port).watch());
     }
 
     /// When it began.
@@ -203,7 +218,7 @@ impl Journal {
         }
         // An answer that was not sent at once: its cause is the last event there.
         if packet.kind == Kind::Answer
-            && packet.port == self.ends.destination_port
+            && self.leaves_destination(packet.port)
             && let (Some(came), Some(there)) = (self.came.get(&packet.slot).copied(), self.there)
             && self.time_of(came) < now
         {
@@ -218,12 +233,13 @@ impl Journal {
         if self.is_over() {
             return;
         }
-        let source = packet.forward && packet.port == self.ends.source_port;
+        let source = packet.forward && self.leaves_source(packet.port);
         let edges = if source { self.sends(now, packet) } else { self.passes(now, packet) };
         let id = self.event(now, packet.port, &edges);
         let event = &mut self.events[id as usize];
         (event.serialisation, event.class, event.delay, event.noise) = (until - now, packet.class, delay, noise);
         event.sequence = (packet.kind == Kind::Data).then_some(packet.sequence);
+        event.entropy = packet.entropy.filter(|_| packet.kind == Kind::Data);
         if self.waiting.remove(&packet.slot).is_some() {
             ports.log(packet.port).leave();
         }
@@ -238,7 +254,7 @@ impl Journal {
     /// Returns the events that a packet on its way has to wait for.
     fn passes(&mut self, now: Time, packet: &Passing) -> Vec<Edge> {
         let mut edges = Vec::with_capacity(2);
-        let fresh = packet.port == self.ends.destination_port && matches!(packet.kind, Kind::Signal | Kind::Credit);
+        let fresh = self.leaves_destination(packet.port) && matches!(packet.kind, Kind::Signal | Kind::Credit);
         let come = self.came.remove(&packet.slot).filter(|_| !fresh);
         let heard = if fresh { self.there } else { self.last_passed.filter(|_| !packet.forward) };
         if let Some(from) = come {
@@ -364,12 +380,16 @@ impl Journal {
         match packet.kind {
             Kind::Syn => self.last_syn = Some(id),
             Kind::Data => {
+                let lost = self.lost.remove(&packet.sequence);
                 if packet.sequence < self.sent_to
-                    && let Some(port) = self.lost.remove(&packet.sequence).or(self.last_loss)
+                    && let Some(port) = lost.or(self.last_loss)
                 {
                     self.lost_at.insert(id, port);
                 }
-                self.sent.insert(packet.sequence, id);
+                if let Some(before) = self.sent.insert(packet.sequence, id) {
+                    let state = self.path_state.take();
+                    self.repairs.push(Repair { before: self.sending(before), again: self.sending(id), lost, state });
+                }
                 self.sent_to = self.sent_to.max(packet.sequence.saturating_add(u64::from(packet.payload)));
                 self.sent_bytes += u64::from(packet.payload);
                 self.sent_packets += 1;
@@ -387,14 +407,14 @@ impl Journal {
         let Some(from) = self.own(packet.port).pipe.pop_front() else { return };
         let cost = now - self.time_of(from);
         let id = self.event(now, packet.port, &[Edge { from, cost, bond: Bond::Link }]);
-        if packet.port == self.ends.source_port ^ 1 {
+        if self.leaves_source(packet.port ^ 1) {
             (self.last_answer, self.cause) = (Some(id), id);
             return;
         }
         self.came.insert(packet.slot, id);
         if packet.forward {
             self.last_passed = Some(id);
-            if packet.port == self.ends.destination_port ^ 1 {
+            if self.leaves_destination(packet.port ^ 1) {
                 self.there = Some(id);
                 if self.messages.as_ref().is_some_and(|messages| messages.asks_for(packet.sequence)) {
                     self.last_data = Some(id);
@@ -443,6 +463,17 @@ impl Journal {
         {
             self.there = Some(self.follow_after(now, there, Why::Receiver));
         }
+    }
+
+    /// A packet is about to leave the source again. The entropy value by which it left before is in this state now.
+    pub fn repeats(&mut self, state: Option<&'static str>) {
+        self.path_state = state;
+    }
+
+    /// The departure of data from the source that this event is.
+    pub fn sending(&self, id: u32) -> Sending {
+        let Event { at, port, sequence, entropy, .. } = self.events[id as usize];
+        Sending { at, port, sequence: sequence.unwrap_or(0), entropy }
     }
 
     /// A packet is about to leave the source, which the rate of this moment allows since `since`.
@@ -498,7 +529,7 @@ impl Journal {
         if !self.is_over() {
             let id = self.record_handling(now);
             self.finish = Some(id);
-            ports.log(self.ends.source_port).leave();
+            self.unwatch_source(ports);
         }
     }
 }

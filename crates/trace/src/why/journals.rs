@@ -143,6 +143,11 @@ impl Journals {
         self.update_journal(flow, |journal, _| journal.timer_there(now));
     }
 
+    /// A packet is about to leave its source again. The entropy value by which it left before is in this state now.
+    pub fn repeats(&mut self, flow: u32, state: Option<&'static str>) {
+        self.update_journal(flow, |journal, _| journal.repeats(state));
+    }
+
     /// A packet is about to leave its source, which pacing allows since `since`.
     pub fn turn(&mut self, flow: u32, since: Time) {
         self.update_journal(flow, |journal, _| journal.turn(since));

@@ -176,6 +176,34 @@ pub struct Blame {
     pub rival: Option<u32>,
     /// Of [`Why::Pause`] the port where the chain of pauses begins.
     pub root: Option<u32>,
+    /// Over multipath endpoints the entropy value of the packet that waited; of a recovery that of the lost one.
+    pub entropy: Option<u32>,
+}
+
+/// Data that left the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sending {
+    /// When.
+    pub at: Time,
+    /// By which egress port: of a sprayed flow it names the plane.
+    pub port: u32,
+    /// Its offset.
+    pub sequence: u64,
+    /// Over multipath endpoints its entropy value.
+    pub entropy: Option<u32>,
+}
+
+/// Data that left the source again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repair {
+    /// The copy that was given up.
+    pub before: Sending,
+    /// The next one.
+    pub again: Sending,
+    /// The port where the first one was lost; `None` if it was only late.
+    pub lost: Option<u32>,
+    /// The state of the entropy value of the first copy as the next one left, where paths have states.
+    pub state: Option<&'static str>,
 }
 
 /// One interval of a flow's time.
@@ -200,6 +228,10 @@ pub struct Answer {
     pub end: Time,
     /// True if its last byte was acknowledged.
     pub finished: bool,
+    /// The data packet whose acknowledgement was the last: the end of the path.
+    pub last: Option<Sending>,
+    /// Data that was sent again, in the order of time.
+    pub repairs: Vec<Repair>,
     /// In the order of time, each beginning where the one before ends: from `start` to `end`.
     pub segments: Vec<Segment>,
 }

@@ -134,7 +134,7 @@ impl PortLog {
         until: Time,
         limit: Limit,
     ) -> Vec<Segment> {
-        let blame = |why| Blame { why, limit, port: Some(port), rival: None, root: None };
+        let blame = |why| Blame { why, limit, port: Some(port), rival: None, root: None, entropy: None };
         let mut segments = Vec::new();
         let mut at = from;
         for pause in self.pauses.iter().filter(|pause| Some(pause.class) == class) {
@@ -152,7 +152,7 @@ impl PortLog {
 
     /// The same without pauses.
     fn serving(&self, port: u32, flow: u32, from: Time, until: Time, limit: Limit, segments: &mut Vec<Segment>) {
-        let blame = |why, rival| Blame { why, limit, port: Some(port), rival, root: None };
+        let blame = |why, rival| Blame { why, limit, port: Some(port), rival, root: None, entropy: None };
         let mut at = from;
         let first = self.services.partition_point(|service| service.until <= from);
         for (i, service) in self.services.iter().enumerate().skip(first) {

@@ -23,7 +23,7 @@ impl Journal {
         messages.wanted.pop_front();
         messages.explained.push(Explained { wanted, until: now, segments });
         if messages.wanted.is_empty() {
-            ports.log(self.source_port()).leave();
+            self.unwatch_source(ports);
         }
         self.forget();
     }
@@ -59,6 +59,7 @@ impl Journal {
         self.refer(&mut |id| *id = places[id]);
         self.decided.clear();
         self.lost_at.clear();
+        self.repairs.clear();
     }
 
     /// Visits every event that later ones can refer to.

@@ -6,16 +6,39 @@ fn ns(n: u64) -> Time {
 }
 
 fn data(port: u32, slot: u32, sequence: u64) -> Passing {
-    Passing { port, slot, flow: Some(7), kind: Kind::Data, forward: true, class: Some(0), sequence, payload: 100 }
+    Passing {
+        port,
+        slot,
+        flow: Some(7),
+        kind: Kind::Data,
+        forward: true,
+        class: Some(0),
+        sequence,
+        payload: 100,
+        entropy: None,
+    }
 }
 
 fn ack(port: u32, slot: u32) -> Passing {
-    Passing { port, slot, flow: Some(7), kind: Kind::Answer, forward: false, class: None, sequence: 0, payload: 0 }
+    Passing {
+        port,
+        slot,
+        flow: Some(7),
+        kind: Kind::Answer,
+        forward: false,
+        class: None,
+        sequence: 0,
+        payload: 0,
+        entropy: None,
+    }
 }
 
 /// From port 0 to the host whose own port is `destination_port`.
 fn watch_flow(destination_port: u32) -> Journals {
-    Journals::of_flow(7, Ends { source_port: 0, destination_port, limit: Limit::Window })
+    Journals::of_flow(
+        7,
+        Ends { source_ports: vec![0], destination_ports: vec![destination_port], limit: Limit::Window },
+    )
 }
 
 /// At the source so many packets have departed, so much is in flight, and pacing allows the next one then.
@@ -108,6 +131,41 @@ fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
     let answer = journal.answer(ns(900)).expect("it began");
     assert_eq!(sum_segments(&answer), Delta::from_ns(720));
     assert_eq!((part(&answer, Why::Recovery, Some(0)), part(&answer, Why::Propagation, None)), (500, 200));
+}
+
+/// A packet by port 0 and its repair by port 4, of a host with two, the destination's being 3 and 7: a loss in plane 0 at a switch's port.
+#[test]
+fn a_loss_of_a_sprayed_flow_names_plane_and_entropy_value() {
+    let ends = Ends { source_ports: vec![0, 4], destination_ports: vec![3, 7], limit: Limit::Window };
+    let mut journal = Journals::of_flow(7, ends);
+    let by = |entropy, packet| Passing { entropy: Some(entropy), ..packet };
+    journal.start(ns(0), 7);
+    holds(&mut journal, ns(0), 0, 0, 1000, Time::ZERO);
+    hop(&mut journal, &by(21, data(0, 1, 0)), 0);
+    hop(&mut journal, &by(22, data(4, 2, 100)), 0);
+    journal.arrives(ns(110), &by(21, data(0, 1, 0)));
+    journal.record_loss(&by(21, data(2, 1, 0)), false);
+    journal.timer(ns(600), 7, true);
+    journal.repeats(7, Some("assumed bad"));
+    hop(&mut journal, &by(23, data(4, 3, 0)), 600);
+    journal.arrives(ns(110), &by(22, data(4, 2, 100)));
+    journal.arrives(ns(710), &by(23, data(4, 3, 0)));
+    hop(&mut journal, &by(23, data(6, 3, 0)), 710);
+    journal.arrives(ns(820), &by(23, data(6, 3, 0)));
+    hop(&mut journal, &ack(7, 3), 820);
+    journal.arrives(ns(930), &ack(7, 3));
+    hop(&mut journal, &ack(5, 3), 930);
+    journal.arrives(ns(1040), &ack(5, 3));
+    journal.finish(ns(1040), 7);
+    let answer = journal.answer(ns(2000)).expect("it began");
+    assert_eq!(sum_segments(&answer), Delta::from_ns(1040));
+    let sending = |at, port, entropy| Sending { at: ns(at), port, sequence: 0, entropy: Some(entropy) };
+    let (before, again) = (sending(0, 0, 21), sending(600, 4, 23));
+    assert_eq!(answer.last, Some(again));
+    assert_eq!(answer.repairs, [Repair { before, again, lost: Some(2), state: Some("assumed bad") }]);
+    let parts = answer.parts();
+    let repair = parts.iter().find(|(blame, _)| blame.why == Why::Recovery).expect("a repair");
+    assert_eq!((repair.0.port, repair.0.entropy, *repair.1), (Some(2), Some(21), Delta::from_ns(600)));
 }
 
 /// Three packets at a rate of 100 B per 50 ns.

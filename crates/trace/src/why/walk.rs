@@ -3,7 +3,7 @@
 use super::event::{Bond, Edge, Event};
 use super::journal::Journal;
 use super::port_log::Ports;
-use super::{Answer, Blame, Limit, Segment, Why};
+use super::{Answer, Blame, Limit, Segment, Sending, Why};
 use farloop_units::{Delta, Time};
 
 /// Back along the edges of a journal.
@@ -47,8 +47,21 @@ impl<'a> Walk<'a> {
             start,
             end: until,
             finished: journal.finish.is_some(),
+            last: last.and_then(|last| walk.find_sending(last)),
+            repairs: journal.repairs.clone(),
             segments: walk.segments,
         })
+    }
+
+    /// The last departure of data from the source on the way back from an event.
+    fn find_sending(&self, mut id: u32) -> Option<Sending> {
+        loop {
+            let event = self.event(id);
+            if event.sequence.is_some() && self.journal.leaves_source(event.port) {
+                return Some(self.journal.sending(id));
+            }
+            id = event.edge()?.from;
+        }
     }
 
     /// From the last event of a message that begins at the byte `begin`.
@@ -73,7 +86,7 @@ impl<'a> Walk<'a> {
 
     fn blame(&self, why: Why) -> Blame {
         let limit = if self.earlier { Limit::Earlier } else { self.limit };
-        Blame { why, limit, port: None, rival: None, root: None }
+        Blame { why, limit, port: None, rival: None, root: None, entropy: None }
     }
 
     fn add(&mut self, from: Time, until: Time, blame: Blame) {
@@ -130,7 +143,8 @@ impl<'a> Walk<'a> {
         {
             let limit = self.blame(Why::Queue).limit;
             let segments = log.explain(event.port, self.journal.flow, event.class, since, until, limit);
-            for segment in segments.into_iter().rev() {
+            for mut segment in segments.into_iter().rev() {
+                segment.blame.entropy = event.entropy;
                 match segment.blame.why {
                     Why::Hold if did.bond == Bond::Behind => self.idle(did.from, &segment),
                     _ => self.add(segment.from, segment.until, segment.blame),
@@ -190,7 +204,8 @@ impl<'a> Walk<'a> {
                     self.limit = limit;
                 }
                 let port = self.journal.lost_at.get(&id).copied().filter(|_| why == Why::Recovery);
-                let blame = Blame { port, ..self.blame(why) };
+                let entropy = port.and(self.event(edge.from).entropy);
+                let blame = Blame { port, entropy, ..self.blame(why) };
                 self.add(begin.max(floor), until, blame);
             }
         }

@@ -75,6 +75,7 @@ class ExplainedPart:
         path: The picture of an iteration's path over ranks; empty where there is none.
         path_bands: The phases in it.
         table: All parts of the time.
+        paths: Lines on the paths of its last packet and of those that were sent again.
     """
 
     title: str
@@ -85,6 +86,7 @@ class ExplainedPart:
     path: Markup
     path_bands: Sequence[Band]
     table: Table
+    paths: Sequence[str]
 
 
 def _part(explanation: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> ExplainedPart:
@@ -104,6 +106,7 @@ def _part(explanation: Explanation | JobExplanation, bands: Sequence[Band] | Non
         path,
         phases,
         Table.from_rows(header, [list(row) for row in explanation.rows]),
+        [] if isinstance(explanation, JobExplanation) else explanation.paths,
     )
 
 

@@ -154,6 +154,12 @@ impl MultipathSender {
         others.filter_map(|(_, chooser)| super::mrc::state_of(chooser)).map(|state| state.in_use()).sum()
     }
 
+    /// The state of an entropy value, where paths have states.
+    pub fn path_state(&self, (plane, entropy): (u8, Entropy)) -> Option<&'static str> {
+        let state = super::mrc::state_of(self.choosers().nth(usize::from(plane))?)?.state(entropy)?;
+        Some(state.name())
+    }
+
     fn choosers(&self) -> impl Iterator<Item = &AnyChooser> {
         std::iter::once(&self.chooser).chain(self.planes.iter().flat_map(|planes| &planes.choosers))
     }

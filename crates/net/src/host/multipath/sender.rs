@@ -158,8 +158,9 @@ pub(crate) struct Next {
     /// Offset of its first byte.
     pub offset: u64,
     pub payload: u64,
-    /// True if it was sent before.
+    /// True if it was sent before; then by this plane and entropy value.
     pub again: bool,
+    pub before: (u8, Entropy),
     /// True if the receiver is to answer at once.
     pub wants_ack: bool,
 }
@@ -277,9 +278,11 @@ impl SelectiveRepeat {
         self.now = now;
         let packet = Packet { sent: now, entropy, place: Place::InFlight, plane: self.plane };
         let again = if self.lost.is_empty() || new { None } else { self.lost.pop_first() };
+        let mut before = (0, 0);
         let number = match again {
             Some(number) => {
-                self.packets[(number - self.base) as usize] = packet;
+                let old = std::mem::replace(&mut self.packets[(number - self.base) as usize], packet);
+                before = (old.plane, old.entropy);
                 self.repeat(number, limit);
                 number
             }
@@ -291,9 +294,7 @@ impl SelectiveRepeat {
         let payload = self.payload(number, limit);
         self.samples.note_sent(now, number, self.outstanding);
         self.outstanding += payload;
-        if again.is_none() {
-            self.sent += payload;
-        }
+        self.sent += if again.is_none() { payload } else { 0 };
         self.flight.push_back((number, now));
         // As there: the last one, one that was sent again, one behind which the window is full. Once in a base round-trip time besides: a
         // slow flow would wait for the threshold longer than for its timeout.
@@ -307,7 +308,7 @@ impl SelectiveRepeat {
         if last && !full {
             self.samples.mark_app_limited(self.outstanding);
         }
-        Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), wants_ack }
+        Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), before, wants_ack }
     }
 
     /// An ACK arrived.

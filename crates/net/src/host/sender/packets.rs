@@ -133,6 +133,9 @@ impl Senders {
         let plane = host_cx.plane;
         let data = (sender.limit, turn.new);
         let next = own.next(cx.now, data, (sender.control.cwnd, plane), &mut host_cx.random);
+        if next.again && cx.observers().is_some() {
+            cx.trace_repeat(sender.record.flow, own.path_state(next.before));
+        }
         let sent = Sent {
             seq: Bytes::new(next.offset),
             payload: Bytes::new(next.payload),
