@@ -31,16 +31,16 @@ WITHOUT = "no cause named"
 """The kind of a failing statement that has no cause in any file."""
 
 MAX_READINGS = 3
-"""Of a cause that the page shows, as many as each needs; the file of causes has all."""
+"""Of a cause that the page shows, as many as each needs; of one that is too close to tell twenty seeds. The file of causes has all."""
 
 INTRODUCTION = """# Every statement that does not hold, and why
 
 A claim of a paper is several statements, each of which holds or not. This page has those that do not, by claim, with their kind of cause
-([what the kinds are](README.md)) and what three readings of the paper give. All readings, their commands and the time that each takes
-are in `causes.toml` of each paper, in the same order and words. *Calibrated*: its outcome chose the reading, so that it confirms nothing. *Turns*:
-with it the statement holds. *Keeps*: with it no other statement is lost. *Better* and *worse* say on which side of the published number
-ours is. Brackets are 95 % intervals of the mean; *fails* is what the command calls "does not hold". `make accept` writes this page;
-`make statements` runs the commands that take less than ten seconds."""
+([what the kinds are](README.md)) and what three readings of the paper give. All readings, their commands and the time that each takes are
+in `causes.toml` of each paper, in the same order and words. *Calibrated*: its outcome chose the reading, so that it confirms nothing.
+*Turns*: with it the statement holds. *Keeps*: with it no other statement is lost. *Better* and *worse* say on which side of the published
+number ours is. Brackets are 95 % intervals of the mean; *fails* is what the command calls "does not hold". `make accept` writes this
+page; `make statements` runs the commands that take less than ten seconds."""
 
 
 def failing(claims: Claims) -> Iterator[dict[str, Any]]:
@@ -151,7 +151,8 @@ def _entry(together: Sequence[Mapping[str, Any]], *, shared: bool) -> str:
     parts = [f"*{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}"]
     parts += [_plain(first["details"])] if first["details"] else []
     texts = [statement["statement"] for statement in together]
-    shown, rest = first["readings"][:MAX_READINGS], len(first["readings"][MAX_READINGS:])
+    most = 1 if first["kind"] == "too close to tell" else MAX_READINGS
+    shown, rest = first["readings"][:most], len(first["readings"][most:])
     parts += [_reading(reading, texts) for reading in shown]
     parts += [f"{rest} more."] if rest else []
     return "\n".join(map(_wrapped, [*lines, *(f"    - {part}" for part in parts)]))

@@ -34,6 +34,8 @@ def made(
     ports=(),
     circuits=(),
     queues=(),
+    pauses=(),
+    iterations=(),
     change=None,
     seed=None,
     interval=None,
@@ -52,6 +54,8 @@ def made(
         ports: One dict per egress port.
         circuits: One dict per circuit and day.
         queues: One dict per queue of switches that schedule circuits.
+        pauses: One dict per PFC pause.
+        iterations: One dict per iteration of a job.
         change: Settings that depart from the figure's.
         seed: The seed, if it is not the scenario's.
         interval: Seconds between samples, if not the scenario's (which stays in the scenario: fewer samples make a test quicker).
@@ -83,10 +87,10 @@ def made(
         flows=table("flows", flows),
         series=samples(series or {}, times),
         ports=table("ports", ports),
-        pauses=table("pauses", []),
+        pauses=table("pauses", pauses),
         circuits=table("circuits", circuits),
         queues=table("queues", queues),
-        iterations=table("iterations", []),
+        iterations=table("iterations", iterations),
         ranks=table("ranks", []),
         info={"totals": {"end_s": duration, **TOTALS, **(totals or {})}, "invariants": [], "deadlocks": [], "version": "0", "wall_s": 1.0},
         scenario=resolved,
