@@ -146,8 +146,8 @@ site: build $(VENV)/.site
 
 # The module and the page around it. scripts/web-cargo.sh finds the standard library of its target, or says in one line what is missing.
 WEB_MODULE := target/wasm32-unknown-unknown/web/farloop_web.wasm
-web: $(WEB_MODULE)
-	@$(PYTHON) scripts/build_playground.py $<
+web: $(WEB_MODULE) $(VENV)/.runtime
+	@$(VENV)/bin/python scripts/build_playground.py $<
 
 $(WEB_MODULE): $(NATIVE_SOURCES)
 	@scripts/web-cargo.sh rustc -p farloop-web --lib --profile web --target wasm32-unknown-unknown --crate-type cdylib

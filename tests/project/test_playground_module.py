@@ -1,5 +1,7 @@
 """The WebAssembly module as the playground carries it."""
 
+import gzip
+
 import pytest
 
 
@@ -16,3 +18,12 @@ def test_what_is_no_module_is_refused(scripts):
     builder = scripts("build_playground")
     with pytest.raises(builder.RefusedError, match="no WebAssembly"):
         builder.strip_custom_sections(b"<html>")
+
+
+def test_the_module_is_packed_small_and_alike_each_time(scripts):
+    builder = scripts("build_playground")
+    module = b"".join(b"function %d(queue, window) of %d packets;" % (i, i * i) for i in range(300))
+    packed = builder.compress(module)
+    assert gzip.decompress(packed) == module
+    assert builder.compress(module) == packed
+    assert len(packed) < len(gzip.compress(module, compresslevel=9, mtime=0))
