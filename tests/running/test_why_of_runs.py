@@ -141,14 +141,14 @@ flow = [{ name = "bulk", from = "h1", to = "h3", size = "1MB" }]
 
 def test_a_sprayed_flow_names_planes_and_entropy_values(command):
     (command.directory / "sprayed.toml").write_text(SPRAYED, encoding="utf-8")
-    told = command("why", "sprayed.toml", "bulk", "--html", "why.html")
-    last = re.search(r"the last packet left by h1:plane[12]-leaf1 with the entropy value \d+", told.stdout)
+    shown = command("why", "sprayed.toml", "bulk", "--html", "why.html")
+    last = re.search(r"the last packet left by h1:plane[12]-leaf1 with the entropy value \d+", shown.stdout)
     lost = re.search(
         r"\d+ packets? w\w+ sent again after a loss, the entropy value .* lost at plane2-leaf1:plane2-spine1",
-        told.stdout,
+        shown.stdout,
     )
-    assert last, told.stdout
-    assert lost, told.stdout
+    assert last, shown.stdout
+    assert lost, shown.stdout
     page = (command.directory / "why.html").read_text("utf-8")
     assert f"<li>{last[0]}</li>" in page
     assert f"<li>{lost[0]}</li>" in page

@@ -50,10 +50,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def _judge_ring(judging: Judging) -> Finding:
-    one, eight, sixteen = _roce(RING), _roce(RING, "8 QPs"), _roce(RING, "16 QPs")
+    single, eight, sixteen = _roce(RING), _roce(RING, "8 QPs"), _roce(RING, "16 QPs")
     whole, part = _mrc(RING), _mrc(RING, LOSS)
-    judging.near("RoCE, one queue pair", "RoCE with one queue pair has half of the throughput", [one], speed)
-    judging.order("RoCE is faster with 16 queue pairs than with one", [sixteen, one], _is_faster)
+    judging.near("RoCE, one queue pair", "RoCE with one queue pair has half of the throughput", [single], speed)
+    judging.order("RoCE is faster with 16 queue pairs than with one", [sixteen, single], _is_faster)
     judging.near(
         "RoCE, 16 queue pairs over 8", "RoCE gains little beyond 8 queue pairs", [sixteen, eight], _divide_speeds
     )
