@@ -296,9 +296,10 @@ fn choices_of_paths_are_as_written() {
     let lcmp = "[lcmp]\nqueue_weight = 6\nidle = \"5ms\"\n";
     assert_eq!(ecmp("left", &[("switch.ecmp", "lcmp")], lcmp), Ecmp::Lcmp(own));
     // An override chooses it for one switch; the other has no use for the section.
-    let one = format!("{lcmp}[[switch_override]]\nmatch = \"left\"\necmp = \"lcmp\"\n");
-    assert_eq!([ecmp("left", &[], &one), ecmp("right", &[], &one)], [Ecmp::Lcmp(own), Ecmp::Entropy]);
-    assert_eq!(load(&format!("{MINIMAL}{one}"), &[]).to_json()["lcmp"]["idle"], "5ms");
+    let with_override = format!("{lcmp}[[switch_override]]\nmatch = \"left\"\necmp = \"lcmp\"\n");
+    let chosen = ["left", "right"].map(|switch| ecmp(switch, &[], &with_override));
+    assert_eq!(chosen, [Ecmp::Lcmp(own), Ecmp::Entropy]);
+    assert_eq!(load(&format!("{MINIMAL}{with_override}"), &[]).to_json()["lcmp"]["idle"], "5ms");
     assert!(load(MINIMAL, &[]).to_json().get("lcmp").is_none());
 }
 
@@ -318,8 +319,8 @@ fn agents_of_the_network_are_as_written() {
     let resolved = scenario.to_json();
     assert_eq!(resolved["agent"][0]["interval"], "9us");
     assert_eq!((&resolved["agent"][0]["at"], &resolved["agent"][0]["toward"]), (&"border".into(), &"both".into()));
-    let one = built.spec.nodes[switches[0] as usize].name.clone();
-    let named = agent(&format!("at = [\"{one}\"]\n")).build().expect("valid");
+    let name = built.spec.nodes[switches[0] as usize].name.clone();
+    let named = agent(&format!("at = [\"{name}\"]\n")).build().expect("valid");
     assert_eq!(named.spec.agents[0].switches, [switches[0]]);
     assert!(build(text, &[]).spec.agents.is_empty() && load(text, &[]).to_json().get("agent").is_none());
 }

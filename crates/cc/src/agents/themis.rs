@@ -18,7 +18,7 @@
 //! The source does so at all ports of its border switches, in both directions; `toward = "outward"` is the sender's side alone. Its second
 //! module, which makes packets of a flow pass the switch several times, is switched off in the committed code and not here.
 
-use super::{DelayedSignals, SwitchAgent};
+use super::switch_agent::{DelayedSignals, SwitchAgent};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;

@@ -191,9 +191,7 @@ impl Routes<SwitchNumber, PortNumber> {
                 if here == 0 {
                     continue;
                 }
-                if ecmp[s as usize] == Ecmp::Ucmp {
-                    keep_fastest(&mut ports, rates);
-                }
+                keep_fastest(ecmp[s as usize], &mut ports, rates);
                 let last = &mut last[s as usize];
                 if ports_of(&groups, last) != ports {
                     *last = match known[s as usize].get(&ports) {
@@ -406,8 +404,11 @@ fn place(hash: u64, size: usize) -> usize {
     (((hash >> 32) * size as u64) >> 32) as usize
 }
 
-/// Leaves the ports of the highest rate.
-fn keep_fastest(ports: &mut Vec<u32>, rates: &[Rate]) {
+/// Leaves the ports of the highest rate, where these alone count.
+fn keep_fastest(ecmp: Ecmp, ports: &mut Vec<u32>, rates: &[Rate]) {
+    if ecmp != Ecmp::Ucmp {
+        return;
+    }
     let fastest = ports.iter().map(|port| rates[*port as usize]).max();
     ports.retain(|port| Some(rates[*port as usize]) == fastest);
 }

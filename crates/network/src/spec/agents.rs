@@ -1,6 +1,5 @@
 //! Agents that a network has at its switches, whatever the hosts run.
 
-use super::NodeId;
 use farloop_cc::agents::AgentParams;
 
 /// An agent at some switches. Each port takes one agent, be it this or an algorithm's own.
@@ -8,6 +7,6 @@ use farloop_cc::agents::AgentParams;
 pub struct AgentSpec {
     /// The agent, with its parameters.
     pub params: AgentParams,
-    /// The switches that have it.
-    pub switches: Vec<NodeId>,
+    /// The numbers of the nodes that have it.
+    pub switches: Vec<u32>,
 }

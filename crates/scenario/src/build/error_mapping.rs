@@ -66,12 +66,7 @@ pub(crate) fn of_network(
             scenario.diagnostic_at(&["agent", &scenario.agents[*agent].name], problem.as_str(), expected.as_str())
         }
         BuildError::TwoDisciplines { switch, algorithm } => {
-            let name = &algorithms[*algorithm];
-            let problem = format!(
-                "the algorithm \"{name}\" keeps each flow in a queue of its own at the ports of switch \"{switch}\""
-            );
-            let path = setting_path(scenario, layout, node_of(layout, switch), "discipline");
-            scenario.diagnostic_at(&path, problem, "expected discipline = \"fifo\" there")
+            of_disciplines(scenario, layout, switch, &algorithms[*algorithm])
         }
         BuildError::Circuit { circuit, part, problem } => of_circuit(scenario, layout, circuit, part, problem),
         BuildError::Scheduling { switch, setting, problem } => {
@@ -117,6 +112,15 @@ pub(crate) fn of_network(
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.diagnostic_at(&["network"], error.to_string(), ""),
     }
+}
+
+/// An algorithm with a queue for each flow meets another discipline at a switch.
+fn of_disciplines(scenario: &Scenario, layout: &Layout, switch: &str, algorithm: &str) -> Diagnostic {
+    let problem = format!(
+        "the algorithm \"{algorithm}\" keeps each flow in a queue of its own at the ports of switch \"{switch}\""
+    );
+    let path = setting_path(scenario, layout, node_of(layout, switch), "discipline");
+    scenario.diagnostic_at(&path, problem, "expected discipline = \"fifo\" there")
 }
 
 /// The path of a key of a link's PFC, where this key sets its rate.

@@ -57,7 +57,7 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
         }
         layout.nodes[node].kind = NodeKind::Switch(settled.spec);
     }
-    let own = scenario.lcmp.as_ref().map(LcmpKeys::spec);
+    let own = scenario.lcmp.as_ref().map(LcmpKeys::to_network);
     for node in &mut layout.nodes {
         if let (NodeKind::Switch(SwitchSpec { ecmp: Ecmp::Lcmp(lcmp), .. }), Some(own)) = (&mut node.kind, own) {
             *lcmp = own;

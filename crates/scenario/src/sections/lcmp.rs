@@ -40,7 +40,7 @@ params! {
 
 impl LcmpKeys {
     /// The parameters of the network model.
-    pub(crate) fn spec(&self) -> LcmpSpec {
+    pub(crate) fn to_network(&self) -> LcmpSpec {
         let &LcmpKeys {
             max_delay,
             max_rate,
@@ -78,6 +78,6 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_network_model() {
-        assert_eq!(LcmpKeys::default().spec(), LcmpSpec::default());
+        assert_eq!(LcmpKeys::default().to_network(), LcmpSpec::default());
     }
 }

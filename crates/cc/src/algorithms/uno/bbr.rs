@@ -17,7 +17,7 @@ const WINDOW_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Rates from which the estimate begins, and below which it never falls, in bits per nanosecond (bbr.h:336, bbr.cpp:1055).
 const FIRST_RATE: f64 = 10.0;
-const LEAST_RATE: f64 = 3.0;
+const MIN_RATE: f64 = 3.0;
 /// Bytes of a packet of 4160 B that a rate counts (bbr.cpp:1140: 4153 B are taken off).
 const REST_BYTES: f64 = 7.0;
 /// Bytes whose time on the link is the step by which the gap between packets falls where the gain is above 1 (bbr.cpp:1058-1062).
@@ -186,7 +186,7 @@ impl BbrLaw {
         if self.filled || largest > self.rate {
             self.rate = largest;
         }
-        self.rate = self.rate.max(LEAST_RATE);
+        self.rate = self.rate.max(MIN_RATE);
         let before = self.gap;
         self.gap = (self.packet * 8.0 / (self.rate * self.pacing_gain)) as i64;
         if self.pacing_gain > 1.0 && self.gap - before < self.step {
