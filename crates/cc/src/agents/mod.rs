@@ -2,8 +2,9 @@
 //!
 //! An algorithm may have a half at switch ports ([`Algorithm::port`](crate::Algorithm::port)), which its senders know. The agents here are
 //! chosen by the network instead, and speak to hosts by a signal that several algorithms hear
-//! ([`Algorithm::hears_cnp`](crate::Algorithm::hears_cnp)). At a port both are the same to the simulator: a [`PortAgent`](crate::PortAgent). Those here see
-//! flows that leave their datacenter, and no others, also where a switch at the border carries both.
+//! ([`Algorithm::hears_cnp`](crate::Algorithm::hears_cnp)). At a port both are the same to the simulator: a
+//! [`PortAgent`](crate::PortAgent). Those here see flows that leave their datacenter, and no others, also where a switch at the border
+//! carries both.
 //!
 //! One agent is one file here, and two lines below: its module, and its entry in `agents!`.
 

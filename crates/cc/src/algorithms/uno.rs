@@ -82,7 +82,7 @@ farloop_units::params! {
         /// round-trip time.
         paced_headers: bool = false, from "ours: as all algorithms; Uno_SC25, lcp.cpp:332: true";
         /// The law: Uno's, or what the artifact has beside it, with the same bounds of the window: its GEMINI (8) to (12), MPRDMA or BBR
-        /// (13) to (18), which has a pacing of its own.
+        /// (13) to (18), which has its own pacing.
         law: UnoLaw = UnoLaw::Uno, from "Uno_SC25, fig8_rate.py: -lcpAlgo aimd_phantom";
         /// Its increase (Uno_SC25, -geminiH: 0.00024 of the bandwidth-delay product across, for flows inside as well: 1.3125 packets at
         /// 1.79 ms).

@@ -126,7 +126,8 @@ impl BbrLaw {
         gain * product + (1.0 + more) * self.mss
     }
 
-    /// A sample of the rate. Windows end at multiples of the base round-trip time, and one with the first sample; each puts the gap in force.
+    /// A sample of the rate. Windows end at multiples of the base round-trip time, and one with the first sample. Each puts the gap in
+    /// force.
     fn note_rate(&mut self, now: Time, rate: f64) {
         self.largest = self.largest.max(rate);
         self.rates[self.place] = self.largest;
