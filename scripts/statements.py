@@ -30,13 +30,13 @@ HOLDS = {
 WITHOUT = "no cause named"
 """The kind of a failing statement that has no cause in any file."""
 
-MAX_READINGS = 3
-"""Of a cause that the page shows, as many as each needs; of one that is too close to tell twenty seeds. The file of causes has all."""
+MAX_READINGS = 2
+"""Of a cause that the page shows; of one that is too close to tell twenty seeds. The file of causes has all, three at least."""
 
 INTRODUCTION = """# Every statement that does not hold, and why
 
 A claim of a paper is several statements, each of which holds or not. This page has those that do not, by claim, with their kind of cause
-([what the kinds are](README.md)) and what three readings of the paper give. All readings, their commands and the time that each takes are
+([what the kinds are](README.md)) and what two readings of the paper give. All readings, their commands and the time that each takes are
 in `causes.toml` of each paper, in the same order and words. *Calibrated*: its outcome chose the reading, so that it confirms nothing.
 *Turns*: with it the statement holds. *Keeps*: with it no other statement is lost. *Better* and *worse* say on which side of the published
 number ours is. Brackets are 95 % intervals of the mean; *fails* is what the command calls "does not hold". `make accept` writes this
