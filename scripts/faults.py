@@ -140,8 +140,8 @@ FAULTS = (
         (
             (
                 "crates/network/src/network/routing.rs",
-                "        self.groups[group.ports as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]",
-                "        self.groups[group.ports as usize + ((hash >> 32) * 0 * u64::from(group.size)) as usize]",
+                "        self.groups[group.ports as usize + place(hash, group.size as usize)]",
+                "        self.groups[group.ports as usize + place(hash, group.size as usize) * 0]",
             ),
         ),
     ),

@@ -37,6 +37,9 @@ DURATIONS = {
     "acceltor/fig15": "4ms",
     "acceltor/fig16": "4ms",
     "acceltor/fig17": "4ms",
+    "mrc/collectives": "10ms",
+    "mrc/failures": "6ms",
+    "mrc/traffic": "20ms",
 }
 SLOW = {"network.rate": "1Gbps", "network.bottleneck_rate": "1Gbps", "record.interval": "10ms"}
 # At 1 Gbps a second takes no time; where initial rates are above that, a tenth of a second at full rate has to do.
@@ -52,7 +55,7 @@ SETTINGS = {
     "gear/fig06": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
     "gear/fabric": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
 }
-SETTINGS |= {figure: {} for figure in figure_names() if figure.startswith(("mlcc/", "uec/", "uno/"))}
+SETTINGS |= {figure: {} for figure in figure_names() if figure.startswith(("mlcc/", "mrc/", "uec/", "uno/"))}
 # Few racks: only that something comes of it counts here.
 SETTINGS |= {figure: {"network.racks": "4"} for figure in figure_names() if figure.startswith("acceltor/")}
 

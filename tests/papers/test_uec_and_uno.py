@@ -104,29 +104,29 @@ def mix(figure, case, scale=1.0):
 @pytest.mark.parametrize("figure", UNO)
 def test_realistic_traffic_as_published_holds(figure):
     runs = planned(figure, lambda case, a: made(figure, case, a, flows=mix(figure, case)))
-    (claim,) = judge(figure, runs).values()
-    assert undecided(claim) == []
-    assert [text for text in failed(claim) if "all flows" not in text] == []
+    for claim in judge(figure, runs).values():
+        assert undecided(claim) == []
+        assert [text for text in failed(claim) if "all flows" not in text] == []
 
 
 @pytest.mark.parametrize("figure", UNO)
 def test_realistic_traffic_that_takes_twice_as_long_does_not(figure):
     runs = planned(figure, lambda case, a: made(figure, case, a, flows=mix(figure, case, 2.0)))
-    (claim,) = judge(figure, runs).values()
-    numbers = [s["text"] for s in claim["statements"] if s["number"] and "all flows" not in s["text"]]
-    assert numbers
-    assert set(numbers) <= set(failed(claim))
+    for claim in judge(figure, runs).values():
+        numbers = [s["text"] for s in claim["statements"] if s["number"] and "all flows" not in s["text"]]
+        assert numbers
+        assert set(numbers) <= set(failed(claim))
 
 
 @pytest.mark.parametrize("figure", UNO)
 def test_uno_that_is_slower_than_gemini_is_told(figure):
     def make(case, algorithm):
-        late = 3.0 if case.endswith(", uno") else 1.0
+        late = 5.0 if case.endswith(", uno") else 1.0
         return made(figure, case, algorithm, flows=mix(figure, case, late))
 
-    (claim,) = judge(figure, planned(figure, make)).values()
+    claim = judge(figure, planned(figure, make))[figure]
     orders = [s["text"] for s in claim["statements"] if "is below that of gemini" in s["text"] and "mean" in s["text"]]
-    assert len(orders) == {"uno/fig09": 1, "uno/fig10": 9, "uno/fig11": 4, "uno/fig12": 3}[figure]
+    assert len(orders) == {"uno/fig09": 2, "uno/fig10": 9, "uno/fig11": 4, "uno/fig12": 3}[figure]
     assert set(orders) <= set(failed(claim))
 
 
@@ -134,5 +134,5 @@ def test_uno_that_is_slower_than_gemini_is_told(figure):
 def test_realistic_traffic_that_is_not_over_decides_nothing(figure):
     late = {"finish_ps": None, "size_bytes": 1, "cross_datacenter": 0}
     runs = planned(figure, lambda case, a: made(figure, case, a, flows=[*mix(figure, case), late]))
-    (claim,) = judge(figure, runs).values()
-    assert undecided(claim) == [s["text"] for s in claim["statements"]]
+    for claim in judge(figure, runs).values():
+        assert undecided(claim) == [s["text"] for s in claim["statements"]]

@@ -20,7 +20,8 @@ PLACES = ("PAPER", "FIGURE", "my_vegas", "my-vegas")
 
 FOREIGN = {
     # ns-3 of HPCC, of AccelToR and of THEMIS
-    "rdma-hw.cc", "switch-node.cc", "third.cc", "run.py", "scratch-FTwarmup.cc", "scratch-FTalltor.cc", "scratch-FTsinglequeue.cc", "FatTreeHelper.cc",
+    "switch-node.cc",
+    "rdma-hw.cc", "third.cc", "run.py", "scratch-FTwarmup.cc", "scratch-FTalltor.cc", "scratch-FTsinglequeue.cc", "FatTreeHelper.cc",
     "Ipv4EpsRouting.cc", "Ipv4EpsRouting.h", "tcp-socket-base.cc",
     # Linux, and published modules
     "sch_netem.c", "tcp_bbr.c", "tcp_bic.c", "tcp_cong.c", "tcp_dctcp.c", "tcp_vegas.c", "tcp_yeah.c", "conn.c", "cubic.c", "gemini.h",
@@ -30,7 +31,8 @@ FOREIGN = {
     # archives of outputs
     "rerun.sh",
     # uet-htsim, Uno, LCMP and others that transports of many paths cite
-    "bbr.cpp", "buffer_reps.cpp", "common.cpp", "dci-switch-node.cc", "compositequeue.cpp", "fig8_comparison.py", "fig10_99.py", "fig10_avg.py", "fig11.py",
+    "bbr.cpp", "dci-switch-node.cc",
+    "buffer_reps.cpp", "common.cpp", "compositequeue.cpp", "fig8_comparison.py", "fig10_99.py", "fig10_avg.py", "fig11.py",
     "gemini.cpp", "lcp.cpp", "main_lcp_entry_modern.cpp", "oversubscribed_cc.cpp", "sc25_fig10_realistic_60_load.sh", "sc25_fig11.sh",
     "tcp_plb.c", "uec.cpp", "uec.h", "uec_mp.cpp",
     # what a tutorial has its reader write
