@@ -412,17 +412,19 @@ fn a_preset_beats_its_bases_table_and_its_own_table_beats_the_preset() {
     let mut checked = 0;
     for info in farloop_cc::all() {
         let Some(base) = &info.preset_of else { continue };
-        for (key, value) in farloop_cc::Catalog::builtin().preset_settings(&info.name) {
-            let Some(default) = farloop_cc::lookup(base).expect("known").get(key).flatten() else { continue };
+        for (setting, value) in farloop_cc::Catalog::builtin().preset_settings(&info.name) {
+            let Some(default) = farloop_cc::lookup(base).expect("known").get(setting).flatten() else { continue };
             let with = |table: &str| {
-                let overrides =
-                    [("algorithm.name", &*info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
-                build(MINIMAL, &overrides).spec.algorithms[0].get(key).flatten()
+                // Go-back-N measures no delivery rate.
+                let kind = if info.needs.delivery_rate { "multipath" } else { "rdma" };
+                let (key, value) = (format!("algorithm.{table}.{setting}"), default.to_string());
+                let overrides = [("algorithm.name", &*info.name), ("transport.kind", kind), (&key, &value)];
+                build(MINIMAL, &overrides).spec.algorithms[0].get(setting).flatten()
             };
             let mut preset = farloop_cc::lookup(base).expect("known");
-            preset.set(key, value).expect("a preset's own value");
-            assert_eq!(with(base), preset.get(key).flatten(), "{}.{key} over its base's table", info.name);
-            assert_eq!(with(&info.name), Some(default), "{}.{key} in its own table", info.name);
+            preset.set(setting, value).expect("a preset's own value");
+            assert_eq!(with(base), preset.get(setting).flatten(), "{}.{setting} over its base's table", info.name);
+            assert_eq!(with(&info.name), Some(default), "{}.{setting} in its own table", info.name);
             checked += 1;
         }
     }

@@ -233,9 +233,10 @@ fn sprayed_flows_say_plane_and_entropy_value() {
 
 #[test]
 fn jobs_whose_messages_are_sprayed_are_explained() {
-    let job = "[[job]]\nname = \"ring\"\npattern = \"all-reduce\"\nbytes = \"400kB\"\nhosts = \"*\"\niterations = 2\n";
-    let text = format!("{SPRAYED}{job}");
-    let asked = why(&text, "ring").expect("explained");
+    let job =
+        "[[job]]\nname = \"training\"\nmodel = \"llama3-8b\"\nlayers = 2\ndata = 4\nscale = 1024\nhosts = \"*\"\n";
+    let text = format!("{}{job}", SPRAYED.replace("20ms", "2s"));
+    let asked = why(&text, "training").expect("explained");
     let parts = asked["parts"].as_array().expect("parts");
     let total = asked["end_ps"].as_u64().expect("a time") - asked["start_ps"].as_u64().expect("a time");
     assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total);
