@@ -200,7 +200,7 @@ pub enum BuildError {
         agent: usize,
         /// Reason of the refusal.
         problem: String,
-        /// What would be accepted.
+        /// The accepted alternatives.
         expected: String,
     },
     /// An algorithm keeps the flows apart at ports whose discipline is set, too.

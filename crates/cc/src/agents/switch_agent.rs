@@ -1,4 +1,4 @@
-//! What an agent that the network chooses is made of, and what several of them need.
+//! The trait of agents that the network chooses, and the queue of signals that they send later.
 
 use crate::api::{Ctx, PortAgent, PortInfo, Signal, TimerId};
 use farloop_units::{Params, Time};

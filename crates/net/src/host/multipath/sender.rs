@@ -158,8 +158,9 @@ pub(crate) struct Next {
     /// Offset of its first byte.
     pub offset: u64,
     pub payload: u64,
-    /// True if it was sent before; then by this plane and entropy value.
+    /// True if it was sent before.
     pub again: bool,
+    /// Plane and entropy value of that sending.
     pub before: (u8, Entropy),
     /// True if the receiver is to answer at once.
     pub wants_ack: bool,
